@@ -22,7 +22,7 @@ from nbgrad.core.primitive import Primitive, bind
 from nbgrad.rules.families import Elementwise
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
-import rows
+from helpers import rows
 
 TARGET = 3.0
 SIZE = 100_000

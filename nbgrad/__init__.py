@@ -1,4 +1,4 @@
-"""Gradients for people who write NumPy and Numba.
+"""Automatic differentiation for NumPy and Numba.
 
 >>> x, y = nbgrad.track(2.0), nbgrad.track(3.0)
 >>> z = x * y + np.sin(x)
@@ -7,7 +7,7 @@
 (2.5838531634528574, 2.0)
 """
 
-from . import stopping as stopping  # first: what follows takes long, and Ctrl-C may come
+from . import stopping as stopping  # first, to handle Ctrl-C during the imports below
 
 # isort: split
 
@@ -205,7 +205,7 @@ _AUTOGRADS = {
 
 
 def __getattr__(name: str) -> Any:
-    """What loads on first use: `scipy` loads SciPy, and few need the others or look inside."""
+    """Import modules on first use: `scipy` imports SciPy, and the others are rarely needed."""
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name in _AUTOGRADS:

@@ -1,4 +1,4 @@
-"""`python -m nbgrad` is the command `nbgrad`."""
+"""`python -m nbgrad`: the same as the command `nbgrad`."""
 
 from .cli import main
 

@@ -1,4 +1,4 @@
-"""`check_grads`: derivatives against differences, for users' functions as for our own."""
+"""`check_grads`: compare derivatives with finite differences."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,8 +14,8 @@ from .values.track import track
 
 # Central differences of order 6: sum of weight * f(x + k * step) / step.
 _STENCIL = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
-# In float64 rounding then costs 5e-14 of the scale (2e-16 / step), and truncation (step ** 6 / 140
-# times the seventh derivative) no more, as long as `f` bends on a scale above a third.
+# In float64 the rounding error is then 5e-14 of the scale (2e-16 / step). The truncation error
+# (step ** 6 / 140 times the seventh derivative) is no larger if `f` varies on a scale above 1/3.
 _STEP = 4e-3
 
 
@@ -28,19 +28,19 @@ def check_grads(
     rtol: float = 1e-6,
     seed: int = 0,
 ) -> None:
-    """Compare the derivatives of `f` with differences; return nothing where they agree.
+    """Compare the derivatives of `f` with finite differences; raise an error if they differ.
 
-    The result of `f` is projected on random numbers, so one scalar function is checked; all is
-    computed in float64, with differences of order 6, relative to the scale of the gradient. Stay
-    away from kinks: there differences and derivatives disagree by nature.
+    The result of `f` is multiplied by random weights and summed, and this scalar function is
+    differentiated. Everything is computed in float64, with central differences of order 6. Avoid
+    kinks, at which finite differences and derivatives differ.
 
     Arguments:
-        f: gives an array, or nested dicts, lists and tuples of arrays.
-        args: where to check: numbers, float arrays, or nested dicts, lists and tuples of them.
+        f: a function that returns an array, or nested dicts, lists and tuples of arrays.
+        args: the point: numbers, float arrays, or nested dicts, lists and tuples of them.
         modes: "reverse", "forward", or both.
-        order: 2 checks the gradient of the gradient too, and so on.
-        rtol: the largest difference that passes, relative to the largest derivative.
-        seed: draws the projection.
+        order: the highest order of the derivatives to check.
+        rtol: the tolerance, relative to the largest derivative.
+        seed: the seed of the random weights.
 
     Raises AssertionError that names the worst element with both values, ValueError for an unknown
     mode.
@@ -49,11 +49,13 @@ def check_grads(
     """
     unknown = set(modes) - {"reverse", "forward"}
     if unknown or order < 1:
-        raise ValueError(f"check_grads: modes {sorted(unknown)} or order {order}: modes are "
-                         "'reverse' and 'forward', and order is 1 or more")  # fmt: skip
+        raise ValueError(
+            f"check_grads: unknown modes {sorted(unknown)} or order {order}: use the modes "
+            "'reverse' and 'forward' and an order of at least 1"
+        )
     trees.require_function("check_grads", f)
     if not isinstance(args, (tuple, list)):
-        raise TypeError("check_grads: args is a tuple, as in check_grads(f, (x,))")
+        raise TypeError("check_grads: args must be a tuple, as in check_grads(f, (x,))")
     rng = np.random.default_rng(seed)
     leaves, rebuild = trees.flatten(list(args))
     places = [i for i, leaf in enumerate(leaves) if trees.is_differentiable(leaf)]
@@ -75,12 +77,14 @@ def check_grads(
 
 
 def _projected(f: Callable, values: list, rng: np.random.Generator) -> Callable:
-    """The sum of all that `f` gives, each element weighted by a random number."""
+    """Return the function that sums the results of `f`, weighted by random numbers."""
     with no_tracking():
         outputs, _ = trees.flatten(f(*map(track, values)))
     for output in outputs:
         if not isinstance(output, (Array, np.ndarray, np.generic, float, int)):
-            raise TypeError(f"check_grads: the function gave {type(output).__name__}, not an array")
+            raise TypeError(
+                f"check_grads: the function returned a {type(output).__name__}, not an array"
+            )
     weights = [rng.normal(size=shape_of(output)) for output in outputs]
 
     def scalar(*args):
@@ -114,7 +118,7 @@ def _check(scalar, values, modes, order, rtol, rng, label) -> None:
 
 
 def _differences(scalar: Callable, values: list, position: int) -> np.ndarray:
-    """The gradient of `scalar` with respect to one argument, element by element."""
+    """Return the gradient of `scalar` with respect to one argument, by finite differences."""
     out = np.empty(values[position].shape)
     for index in np.ndindex(out.shape):
         x = values[position][index]
@@ -151,6 +155,6 @@ def _compare(derivative, difference, scale: float, rtol: float, what: str) -> No
         index = tuple(map(int, worst))
         raise AssertionError(
             f"check_grads: the {what} is {float(derivative[index]):.12g} at index {index}, but "
-            f"differences give {float(difference[index]):.12g}; the largest derivative is "
+            f"finite differences give {float(difference[index]):.12g}; the largest derivative is "
             f"{scale:.3g}"
         )

@@ -1,4 +1,4 @@
-"""Plain gradient descent: `descend` takes one step, `minimize` many and keeps the way."""
+"""Plain gradient descent: `descend` takes one step, `minimize` takes many and returns the path."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +13,13 @@ from .transforms import gradient, trees
 
 
 def descend(f: Callable, lr: float, *args) -> tuple:
-    """The arguments after one step of gradient descent on the scalar function `f`.
+    """Return the arguments after one step of gradient descent on the scalar function `f`.
 
     Arguments:
-        f: gives one number for the arguments.
-        lr: the learning rate; each argument moves by minus this times its gradient.
+        f: a function of the arguments that returns one number.
+        lr: the learning rate: each argument changes by -lr times its gradient.
         args: numbers, float arrays, or nested dicts, lists and tuples of them. Integers inside
-            stay as they are.
+            containers do not change.
 
     >>> x, y = nbgrad.descend(lambda x, y: y * y + np.sin(x), 0.2, 1.0, 1.0)
     >>> float(x), float(y)
@@ -42,30 +42,31 @@ def minimize(
     lr: float = 0.01,
     callback: Callable[..., Any] | None = None,
 ) -> tuple:
-    """The path of each argument over `niters` steps of gradient descent on `f`.
+    """Return the path of each argument over `niters` steps of gradient descent on `f`.
 
-    A path has the arguments after each step along its first axis, so `path[-1]` is where the
-    descent ended; the start itself is not in it. Where an argument is nested, so is its path.
-    Paths can be differentiated, and inside of `nbgrad.compile` the steps are one compiled loop.
+    The first axis of a path holds the values after each step, without the initial value, so
+    `path[-1]` is the result. The path of a nested argument is nested in the same way. Paths are
+    differentiable, and inside `nbgrad.compile` the steps become a compiled loop.
 
     Arguments:
-        f, lr, args: those of `descend`.
-        niters: how many steps. Raises ValueError for a negative number.
+        f, lr, args: as for `descend`.
+        niters: the number of steps.
         callback: called after each step as `callback(step, value, *args)`, with the number of the
-            step from 1 on, and the value of f at the arguments. A compiled loop has none: it raises
-            TraceError.
+            step, from 1, and the value of `f`.
+
+    Raises ValueError if `niters` is negative, TraceError for a callback in a compiled function.
 
     >>> (xs,) = nbgrad.minimize(lambda x: (x - 3.0) ** 2, 0.0, niters=3, lr=0.25)
     >>> xs
     array([1.5  , 2.25 , 2.625])
     """
     if niters < 0:
-        raise ValueError(f"minimize: niters is {niters}; it counts steps, from 0 on")
+        raise ValueError(f"minimize: niters is {niters}; it must not be negative")
     if is_recording():
         if callback is not None:
             raise TraceError(
-                "minimize: a callback is Python, which a compiled loop does not call: log the "
-                "paths that it returns" + user_line()
+                "minimize: a compiled loop cannot call a Python callback: use the paths that it "
+                "returns" + user_line()
             )
 
         def step(now: tuple, _: Any) -> tuple[tuple, tuple]:

@@ -1,8 +1,6 @@
-"""The trace of a Jacobian: `divergence`, exact, and `trace_estimate`, from products with few random
-vectors.
+"""The trace of a Jacobian: `divergence` is exact, `trace_estimate` uses few random vectors.
 
-A product J @ v costs one pushforward, whatever the size; the trace of J exactly costs as many of
-them as x has elements.
+A product J @ v costs one pushforward. The exact trace of J needs one product per element of x.
 """
 
 import math
@@ -23,29 +21,31 @@ from .transforms import jvp, trees, vmap
 from .values.operands import float_array, real_array
 
 Method = Literal["hutchinson", "hutch++"]
-# Products with a Jacobian in one pass: the loops are full, and what is kept stays small.
+# Products computed in one pass: enough for long loops, with little memory.
 _BLOCK = 64
 Probes = Literal["rademacher", "gaussian", "orthogonal"]
 
 
 class TraceEstimate(NamedTuple):
-    """An estimate of a trace, and the standard error of it: nan where one probe tells of no
-    spread, 0 where the products determine the trace."""
+    """An estimate of a trace and its standard error.
+
+    The standard error is nan for a single probe, and 0 if the products determine the trace.
+    """
 
     value: Any
     standard_error: Any
 
 
 def divergence(f: Callable) -> Callable:
-    """The function that gives the divergence of a vector field: the trace of its Jacobian.
+    """Return a function that computes the divergence of `f`, the trace of its Jacobian.
 
-    It takes one float array x of any shape, for which `f` gives an array of that shape, and gives
-    the sum of the derivatives of f(x)[i] with respect to x[i], a number. It takes as many products
-    with the Jacobian as x has elements, 64 in one pass, and never keeps more of its columns;
-    `trace_estimate` takes fewer. It can be differentiated and compiled.
+    Its argument is a float array x of any shape, and `f` must return an array of the same shape.
+    The divergence is the sum of the derivatives of f(x)[i] with respect to x[i]. It is computed
+    with one product with the Jacobian per element of x, 64 at a time; `trace_estimate` needs fewer.
+    The function can be differentiated and compiled.
 
-    Raises TypeError where `f` is no function, gives no array, or x is complex or holds no numbers,
-    DimensionMismatch where f(x) has another shape than x.
+    Raises TypeError if `f` is not a function or does not return an array, or if x is not a real
+    array, DimensionMismatch if f(x) and x have different shapes.
 
     >>> field = lambda x: np.stack([x[0] * x[1], np.sin(x[1])])
     >>> float(nbgrad.divergence(field)(np.array([5.0, 0.0])))
@@ -76,30 +76,32 @@ def trace_estimate(
     probes: Probes = "rademacher",
     linear: bool = False,
 ) -> TraceEstimate:
-    """An unbiased estimate of the trace of a Jacobian, or of a matrix, from products with it.
+    """Return an unbiased estimate of the trace of a Jacobian or a matrix, from products with it.
 
     Arguments:
-        f: a vector field, which gives an array of the shape of x. With `linear`, a matrix-vector
+        f: a vector field that returns an array of the shape of x. With `linear`, a matrix-vector
             product v -> A @ v.
-        x: a float array of any shape, where the Jacobian is taken. With `linear`, the size: the
-            length of the vectors, or an array of their shape and dtype, whose numbers are not read.
+        x: a float array of any shape, the point at which the Jacobian is taken. With `linear`, the
+            length of the vectors, or an array with their shape and dtype, whose values are ignored.
         method: "hutchinson" is the mean of v @ J @ v over random vectors v (Hutchinson, 1990).
-            "hutch++" spends a third of the products on the range of J @ S for a random S, a third
-            on the exact trace over that range, and the rest on Hutchinson's estimate of what is
-            left (Meyer, Musco, Musco and Woodruff, 2021): better where the spectrum decays.
-        samples: how many products in all, at least 1, and 3 for hutch++. Fewer are taken where
-            fewer determine the trace.
-        rng: a NumPy Generator or a seed. The default differs from call to call.
-        probes: "rademacher" is signs, "gaussian" normal numbers, "orthogonal" uniformly distributed
-            vectors at right angles, which give the exact trace once there are as many as elements.
+            "hutch++" uses a third of the products to find the range of J @ S for a random S, a
+            third for the exact trace over that range, and the rest for Hutchinson's estimate of the
+            remainder (Meyer, Musco, Musco and Woodruff, 2021). It is more accurate if the spectrum
+            decays.
+        samples: the number of products, at least 1, or 3 for hutch++. Fewer are computed if they
+            determine the trace.
+        rng: a NumPy Generator or a seed. By default, each call uses other random numbers.
+        probes: the distribution of v: "rademacher" for random signs, "gaussian" for normal numbers,
+            "orthogonal" for uniformly distributed orthogonal vectors, which give the exact trace if
+            `samples` is at least the size of x.
 
-    Returns a named tuple of the estimate and its standard error, estimated from the spread of the
-    probes. The estimate can be differentiated; of hutch++ the range is then held fixed, which
-    keeps the derivative unbiased.
+    Returns a named tuple of the estimate and its standard error, computed from the variance over
+    the probes. The estimate can be differentiated; the range that hutch++ uses is then held
+    constant, so the derivative is unbiased.
 
-    Raises TypeError where `f` is no function or gives no array of real numbers, DimensionMismatch
-    where its result has another shape than x, ValueError for an unknown method or kind of probes
-    and for too few samples.
+    Raises TypeError if `f` is not a function or does not return a real array, DimensionMismatch if
+    its result and x have different shapes, ValueError for an unknown method or kind of probes and
+    for too few samples.
 
     >>> a = np.diag([3.0, 2.0, 1.0])
     >>> estimate = nbgrad.trace_estimate(lambda x: a @ x, np.ones(3), samples=4, rng=0)
@@ -139,8 +141,11 @@ def trace_estimate(
 
 
 def _drawn(rng: np.random.Generator, kind: str, basis: np.ndarray, count: int) -> np.ndarray:
-    """`count` probes v as rows, at right angles to the orthonormal rows of `basis`: the mean of
-    v v' is the projection on what they leave. Fewer where fewer span that."""
+    """Return up to `count` probes as rows, orthogonal to the orthonormal rows of `basis`.
+
+    The mean of v v' is the projection on the orthogonal complement of `basis`. There are fewer
+    probes if fewer span that space.
+    """
     rank, n = basis.shape
     if kind == "orthogonal" or rank == n:
         count = min(count, n - rank)
@@ -157,11 +162,10 @@ def _drawn(rng: np.random.Generator, kind: str, basis: np.ndarray, count: int) -
 
 
 def _error_of_mean(estimates: Any, probes: str, dimension: int) -> Any:
-    """The standard error of the mean of `estimates`.
+    """Return the standard error of the mean of `estimates`.
 
-    Those of orthogonal probes are drawn without replacement: over a full set of them, as many as
-    the dimension, their mean is the trace, which leaves a share of 1 - count / dimension of the
-    variance.
+    Orthogonal probes are drawn without replacement: the mean over a full set is the exact trace, so
+    the variance is multiplied by 1 - count / dimension.
     """
     count = len(estimates)
     left = 1.0 - count / dimension if probes == "orthogonal" else 1.0
@@ -173,18 +177,18 @@ def _error_of_mean(estimates: Any, probes: str, dimension: int) -> Any:
 
 
 def _pushed(op: str, f: Callable, x: Any, vectors: np.ndarray) -> Any:
-    """The products of the Jacobian of `f` at x with the rows of `vectors`, as rows."""
+    """Return the products of the Jacobian of `f` at x with the rows of `vectors`, as rows."""
 
     def product(v: Any) -> Any:
         y, y_dot = jvp(f, (x,), (v.reshape(x.shape),))
         if not isinstance(y, (Array, np.ndarray, np.generic, float, int)):
             raise TypeError(
-                f"{op}: f gave a {type(y).__name__}, not an array; join its parts with np.stack"
+                f"{op}: f returned a {type(y).__name__}, not an array: join its parts with np.stack"
             )
         if shape_of(y) != x.shape:
             raise DimensionMismatch(
-                f"{op}: f gives shape {shape_of(y)} for an argument of shape {x.shape}; a vector "
-                "field has equal ones, as a trace belongs to a square matrix"
+                f"{op}: f returned shape {shape_of(y)} for an argument of shape {x.shape}; the "
+                "shapes must be equal, because only a square Jacobian has a trace"
             )
         return np.ravel(y_dot)
 
@@ -192,32 +196,32 @@ def _pushed(op: str, f: Callable, x: Any, vectors: np.ndarray) -> Any:
 
 
 def _applied(f: Callable, v: np.ndarray) -> Any:
-    """The matrix-vector product f(v)."""
+    """Return the matrix-vector product f(v)."""
     y = f(v)
     if not isinstance(y, Array):
         y = real_array(y, "trace_estimate: the product")
     if y.shape != v.shape:
         raise DimensionMismatch(
             f"trace_estimate: the product has shape {y.shape} for a vector of shape {v.shape}; "
-            "they must be equal, as a trace belongs to a square matrix"
+            "the shapes must be equal, because only a square matrix has a trace"
         )
     return y
 
 
 def _numbers(y: Any) -> np.ndarray:
-    """The plain values of a product, whose derivative is not wanted."""
+    """Return the plain values of a product, without derivatives."""
     while isinstance(y, Array):
         if isinstance(y, Symbol):
             raise TraceError(
-                "trace_estimate: hutch++ factorises its products, which a compiled function "
-                'cannot: use method="hutchinson" there' + user_line()
+                "trace_estimate: hutch++ needs a QR factorisation, which cannot be compiled: use "
+                'method="hutchinson"' + user_line()
             )
         y = y.below
     return y
 
 
 def _like(x: Any) -> Any:
-    """Zeros of the shape and dtype of the vectors of a matrix-vector product."""
+    """Return an array with the shape and dtype of the vectors of a matrix-vector product."""
     if is_a(x, (int, np.integer)) and not isinstance(x, bool):
         if x < 0:
             raise ValueError(f"trace_estimate: the size is {x}; it must not be negative")
@@ -231,33 +235,30 @@ def _samples(samples: Any, method: Method) -> int:
         samples = operator.index(samples)
     except TypeError:
         raise TypeError(
-            f"trace_estimate: samples is an integer, not a {type(samples).__name__}"
+            f"trace_estimate: samples must be an integer, not a {type(samples).__name__}"
         ) from None
     if samples < least:
-        raise ValueError(
-            f"trace_estimate: {samples} samples; {method} takes at least {least}"
-            + (", one for each of its three parts" if least == 3 else "")
-        )
+        raise ValueError(f"trace_estimate: samples is {samples}; {method} needs at least {least}")
     return samples
 
 
 def _generator(rng: Any) -> np.random.Generator:
-    """The generator that draws the probes. Raises TypeError for what is neither that nor a seed."""
+    """Return the generator of the probes. Raises TypeError for anything but a Generator or seed."""
     if is_recording() and (rng is None or isinstance(rng, np.random.Generator)):
         raise TraceError(
-            "trace_estimate: the probes of a compiled function are drawn while it is recorded: "
-            "give rng a seed, for the same probes at each call" + user_line()
+            "trace_estimate: a compiled function draws its probes while it is traced: pass a seed "
+            "as rng, for the same probes in each call" + user_line()
         )
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise TypeError(
-            f"trace_estimate: rng is {rng!r}; give a NumPy Generator or a seed, an integer from 0 "
-            "on"
+            f"trace_estimate: rng is {rng!r}; pass a NumPy Generator or a non-negative integer as "
+            "seed"
         ) from None
 
 
 def _require_among(what: str, value: Any, allowed: Any) -> None:
     if value not in get_args(allowed):
         names = ", ".join(map(repr, get_args(allowed)))
-        raise ValueError(f"trace_estimate: {what} is {value!r}; it is one of {names}")
+        raise ValueError(f"trace_estimate: {what} is {value!r}; it must be one of {names}")

@@ -1,8 +1,8 @@
-"""Reverse mode number by number, as one would first write it: the baseline that nbgrad must beat.
+"""Scalar reverse mode, as a baseline for benchmarks and for teaching.
 
-Every number is an object of its own that knows what was computed from it, and an array is a NumPy
-array of such objects. NumPy's `+`, `@`, `dot`, `sum`, `np.sin`, ... work on those arrays element by
-element. The gradients are nbgrad's; there is no broadcasting to undo, no dtype and no kernel.
+Each number is an object with references to the results computed from it, and an array is a NumPy
+object array of such numbers. NumPy's `+`, `@`, `dot`, `sum`, `np.sin`, ... work element by element.
+The gradients are the same as nbgrad's. There are no dtypes, kernels or broadcasting rules.
 
 >>> from nbgrad import naive
 >>> X, Y = naive.track(np.ones((2, 3))), naive.track(np.ones((3, 2)))
@@ -24,9 +24,9 @@ from .runtime.kinds import is_a
 
 
 class TrackedReal:
-    """A float, and the derivative of each number that was computed from it.
+    """A tracked float. `children` maps the numbers computed from it to their derivatives.
 
-    `children` maps those to the derivatives. Equality is identity, as its keys need it.
+    Equality is identity, because numbers are keys of `children`.
     """
 
     __slots__ = ("children", "data", "grad", "name")
@@ -40,7 +40,7 @@ class TrackedReal:
     def __repr__(self) -> str:
         return f"{self.data} (tracked{self.name and f' {self.name}'})"
 
-    # Operators are written out, since this is timed: a helper between would cost as much again.
+    # Operators do not share a helper, because this class is benchmarked: a call doubles the time.
 
     def __add__(self, other):
         if type(other) is TrackedReal:
@@ -111,7 +111,7 @@ class TrackedReal:
             out = math.pow(x, y)
             z = TrackedReal(out, "**")
             self.children[z] = y * math.pow(x, y - 1.0) if y else 0.0
-            # At x = 0 the slope of x ** y in y is 0, although log(x) is infinite.
+            # At x = 0 the derivative of x ** y in y is 0, although log(x) is infinite.
             other.children[z] = other.children.get(z, 0.0) + (out * math.log(x) if out else 0.0)
         else:
             x = self.data
@@ -141,7 +141,7 @@ class TrackedReal:
     def __ge__(self, other):
         return self.data >= _data(other)
 
-    # np.sin of an array of objects calls the method `sin` of each.
+    # np.sin of an object array calls the method `sin` of each element.
 
     def sin(self):
         return _unary("sin", self, math.sin(self.data), math.cos(self.data))
@@ -168,13 +168,13 @@ class TrackedReal:
         return _unary("abs2", self, self.data * self.data, 2.0 * self.data)
 
     def sigmoid(self):
-        small = math.exp(-abs(self.data))  # of the larger side exp would overflow
+        small = math.exp(-abs(self.data))  # exp(abs(x)) would overflow
         out = (1.0 if self.data >= 0 else small) / (1.0 + small)
         return _unary("sigmoid", self, out, out * (1.0 - out))
 
 
 def track(x: Any, name: str = "") -> Any:
-    """A tracked number, or an array of them; what is tracked already is returned as it is.
+    """Return a tracked number or an array of them. Tracked arguments are returned unchanged.
 
     >>> from nbgrad import naive
     >>> naive.track(2.0, "x")
@@ -190,20 +190,17 @@ def track(x: Any, name: str = "") -> Any:
     return tracked
 
 
-def abs2(x: Any) -> Any:
-    """x * x of a tracked number or of an array of them."""
-    return _abs2(x)
+abs2 = np.frompyfunc(TrackedReal.abs2, 1, 1)
+"""x * x of a tracked number or an array of them."""
 
-
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)) of a tracked number or of an array of them."""
-    return _sigmoid(x)
+sigmoid = np.frompyfunc(TrackedReal.sigmoid, 1, 1)
+"""1 / (1 + exp(-x)) of a tracked number or an array of them."""
 
 
 def accum(x: Any) -> Any:
-    """The gradient of what was seeded (`z.grad = 1.0`) with respect to a number or an array.
+    """Return the gradient of the seeded numbers (`z.grad = 1.0`) with respect to `x`.
 
-    Each number between keeps its own, and the next `accum` uses it again.
+    The gradients of intermediate numbers are stored, and later calls use them.
 
     >>> from nbgrad import naive
     >>> x, y = naive.track(2.0), naive.track(3.0)
@@ -218,7 +215,7 @@ def accum(x: Any) -> Any:
 
 
 def reset(x: Any) -> None:
-    """Forget the gradients and children of `x`, and of all that was computed from it."""
+    """Remove the gradients and children of `x` and of everything computed from it."""
     stack = [x] if isinstance(x, TrackedReal) else list(x.ravel())
     while stack:
         number = stack.pop()
@@ -227,8 +224,7 @@ def reset(x: Any) -> None:
 
 
 def print_tree(x: TrackedReal) -> str:
-    """Print what was computed from a number, with values and gradients, and return the text, as
-    `nbgrad.print_tree` does.
+    """Print the numbers computed from `x`, with values and gradients, and return the text.
 
     >>> from nbgrad import naive
     >>> x, y = naive.track(2.0, "x"), naive.track(3.0, "y")
@@ -241,7 +237,7 @@ def print_tree(x: TrackedReal) -> str:
        └─ + data: 6.91 grad: None
     """
     if not isinstance(x, TrackedReal):
-        raise TypeError(f"print_tree: a {type(x).__name__} is no tracked number; give one of them")
+        raise TypeError(f"print_tree: x must be a tracked number, not a {type(x).__name__}")
     lines = [f"{x.name} data: {x.data} grad: {x.grad}".strip()]
     stack = _branches(x, "")
     while stack:
@@ -256,13 +252,13 @@ def print_tree(x: TrackedReal) -> str:
 
 
 def _branches(x: TrackedReal, indent: str) -> list[tuple[TrackedReal, str, bool]]:
-    """Children with their indent and whether they come last, reversed for a stack."""
+    """Return (child, indent, whether it is the last child), in reverse order for a stack."""
     children = list(x.children)
     return [(child, indent, child is children[-1]) for child in reversed(children)]
 
 
 def gradient(f: Callable, *args) -> tuple:
-    """The gradient of a scalar function with respect to each argument, as `nbgrad.gradient`.
+    """Return the gradient of a scalar function with respect to each argument.
 
     >>> from nbgrad import naive
     >>> naive.gradient(lambda x, y: x * y + np.sin(x), 2.0, 3.0)
@@ -271,10 +267,6 @@ def gradient(f: Callable, *args) -> tuple:
     tracked = [track(arg) for arg in args]
     f(*tracked).grad = 1.0
     return tuple(accum(x) for x in tracked)
-
-
-_abs2 = np.frompyfunc(TrackedReal.abs2, 1, 1)
-_sigmoid = np.frompyfunc(TrackedReal.sigmoid, 1, 1)
 
 
 def _unary(name: str, x: TrackedReal, data: float, derivative: float) -> TrackedReal:
@@ -288,8 +280,10 @@ def _data(x: Any) -> float:
 
 
 def _accum(x: TrackedReal) -> float:
-    """The chain rule over the children. A sum over an array is a long chain, so without recursion:
-    a number waits on the stack until all its children have their gradients."""
+    """Apply the chain rule over the children.
+
+    An explicit stack replaces recursion, because a sum over an array is a long chain.
+    """
     if x.grad is not None:
         return x.grad
     stack = [x]

@@ -1,13 +1,14 @@
-"""Random numbers with an explicit state: `(state, draws)`, the same in both tiers.
+"""Random numbers with an explicit state, with the same results in eager and compiled code.
 
 >>> state = nbgrad.random.key(0)
 >>> state, noise = nbgrad.random.normal(state, (2, 3))
 >>> noise.shape
 (2, 3)
 
-The generator is Philox 4x32-10 (Salmon and others, 2011). A state is an array of two int64, a key
-and how many blocks of it are used: data, which passes through loops and compiled functions. The
-same state gives the same numbers, so go on with the state that comes back.
+Each function returns the next state and the numbers. The same state gives the same numbers, so pass
+the returned state to the next call. The generator is Philox 4x32-10 (Salmon and others, 2011). A
+state is an array of two int64, a key and the number of blocks used, and can be passed through loops
+and compiled functions.
 """
 
 import math
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .core.array import Array
-from .core.primitive import bind, shape_of
+from .core.primitive import Primitive, bind, shape_of
 from .errors import TraceError
 from .rules import draws
 from .rules.index import index_of
@@ -26,55 +27,70 @@ from .runtime.lines import user_line
 
 __all__ = ["choice", "key", "normal", "permutation", "uniform"]
 
-_UNIT = {"low": 0.0, "width": 1.0}
-_STANDARD = {"mean": 0.0, "std": 1.0}
+_NUMBERS = (int, float)
 
 
 def key(seed: int) -> np.ndarray:
-    """The state for a seed, any integer of 64 bits.
+    """Return the initial state for a seed, an integer of up to 64 bits.
 
-    Raises TypeError for what is no integer, ValueError beyond 64 bits.
+    Raises TypeError if the seed is not an integer, ValueError if it has more than 64 bits.
     """
     if isinstance(seed, Array):
         raise TraceError(
-            "random.key: the seed is traced: make the key outside and pass it in" + user_line()
+            "random.key: the seed is traced: create the key outside of the function and pass it in"
+            + user_line()
         )
     try:
         seed = operator.index(seed)
     except TypeError:
-        raise TypeError(f"random.key: a seed is an integer, not a {type(seed).__name__}") from None
+        raise TypeError(
+            f"random.key: the seed must be an integer, not a {type(seed).__name__}"
+        ) from None
     if not -(2**63) <= seed < 2**64:
         raise ValueError(f"random.key: the seed {seed} has more than 64 bits")
     return np.array([seed - 2**64 if seed >= 2**63 else seed, 0], np.int64)
 
 
 def uniform(state: Any, shape: Any = (), low: Any = 0.0, high: Any = 1.0) -> tuple[Any, Any]:
-    """Numbers in [low, high), float64; low and high may be tracked, and broadcast to `shape`.
+    """Draw float64 numbers in [low, high). `low` and `high` may be tracked and are broadcast.
 
     >>> state, u = nbgrad.random.uniform(nbgrad.random.key(1), 3)
     >>> bool(np.all((0 <= u) & (u < 1)))
     True
     """
-    shape = _shape("uniform", shape)
-    plain = _plain(low, high)
-    params = {"low": float(low), "width": float(high) - float(low)} if plain else _UNIT
-    out = bind(draws.uniform, _state("uniform", state), shape=shape, **params)
-    out = out if plain else low + (high - low) * out
-    return _after(state, (math.prod(shape) + 1) // 2), _filled("uniform", out, shape)
+    if is_a(low, _NUMBERS) and is_a(high, _NUMBERS):
+        width = float(high) - float(low)
+        return _drawn("uniform", draws.uniform, state, shape, low=float(low), width=width)
+    after, out = _drawn("uniform", draws.uniform, state, shape, low=0.0, width=1.0)
+    return after, _affine("uniform", low, high - low, out)
 
 
 def normal(state: Any, shape: Any = (), mean: Any = 0.0, std: Any = 1.0) -> tuple[Any, Any]:
-    """Normal numbers, float64; mean and std may be tracked, and broadcast to `shape`."""
-    shape = _shape("normal", shape)
-    plain = _plain(mean, std)
-    params = {"mean": float(mean), "std": float(std)} if plain else _STANDARD
-    out = bind(draws.normal, _state("normal", state), shape=shape, **params)
-    out = out if plain else mean + std * out
-    return _after(state, (math.prod(shape) + 1) // 2), _filled("normal", out, shape)
+    """Draw float64 normal numbers. `mean` and `std` may be tracked and are broadcast."""
+    if is_a(mean, _NUMBERS) and is_a(std, _NUMBERS):
+        return _drawn("normal", draws.normal, state, shape, mean=float(mean), std=float(std))
+    after, out = _drawn("normal", draws.normal, state, shape, mean=0.0, std=1.0)
+    return after, _affine("normal", mean, std, out)
+
+
+def _drawn(op: str, row: Primitive, state: Any, shape: Any, **params: float) -> tuple[Any, Any]:
+    shape = _shape(op, shape)
+    out = bind(row, _state(op, state), shape=shape, **params)
+    return _after(state, (math.prod(shape) + 1) // 2), out
+
+
+def _affine(op: str, shift: Any, scale: Any, draws: Any) -> Any:
+    out = shift + scale * draws
+    if shape_of(out) != shape_of(draws):
+        raise ValueError(
+            f"random.{op}: parameters of shape {shape_of(out)} do not broadcast to the shape "
+            f"{shape_of(draws)}{user_line()}"
+        )
+    return out
 
 
 def permutation(state: Any, x: Any) -> tuple[Any, Any]:
-    """0 ... x-1 in random order for an integer x, or the rows of an array in random order.
+    """Shuffle the rows of an array, or the integers 0 ... x-1 for an integer x.
 
     >>> state, order = nbgrad.random.permutation(nbgrad.random.key(1), 4)
     >>> sorted(order.tolist())
@@ -86,22 +102,22 @@ def permutation(state: Any, x: Any) -> tuple[Any, Any]:
 
 
 def choice(state: Any, a: Any, shape: Any = (), replace: bool = True) -> tuple[Any, Any]:
-    """Rows of the array `a`, or of 0 ... a-1 for an integer, drawn with equal chances.
+    """Draw rows of the array `a`, or of 0 ... a-1 for an integer, with equal probabilities.
 
-    Raises ValueError for nothing to draw from, or more draws than there are without `replace`.
+    Raises ValueError if `a` is empty, or if `replace` is false and `shape` has more elements.
     """
     n, shape = _population("choice", a), _shape("choice", shape)
     count = math.prod(shape)
     if n == 0 and count:
-        raise ValueError("random.choice: there is nothing to draw from" + user_line())
+        raise ValueError("random.choice: a is empty" + user_line())
     if replace:
         after = _after(state, (count + 1) // 2)
         picked = bind(draws.integers, _state("choice", state), shape=shape, high=n)
     else:
         if count > n:
             raise ValueError(
-                f"random.choice: {count} draws of {n} without replacement; draw at most {n}, or "
-                f"with replace=True{user_line()}"
+                f"random.choice: {count} draws of {n} without replacement: draw at most {n}, or "
+                f"use replace=True{user_line()}"
             )
         after, order = permutation(state, n)
         picked = np.reshape(order[:count], shape)
@@ -113,7 +129,7 @@ def _rows(x: Any, picked: Any) -> Any:
 
 
 def _state(op: str, state: Any) -> Any:
-    """The state as an op takes it. Raises TypeError for anything else."""
+    """Return the state as an array. Raises TypeError for anything else."""
     fits = shape_of(state) == (2,) and getattr(state, "dtype", None) == np.int64
     if not fits:
         what = (
@@ -123,8 +139,8 @@ def _state(op: str, state: Any) -> Any:
             + (f" of shape {shape_of(state)}" if hasattr(state, "shape") else "")
         )
         raise TypeError(
-            f"random.{op}: the state is {what}: start with nbgrad.random.key(seed), and go on with "
-            f"the state that each draw gives back{user_line()}"
+            f"random.{op}: the state is {what}: start with nbgrad.random.key(seed), and pass the "
+            f"state that each call returns to the next one{user_line()}"
         )
     return state if isinstance(state, Array) else np.asarray(state)
 
@@ -138,20 +154,12 @@ def _shape(op: str, shape: Any) -> tuple[int, ...]:
         shape = tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
     except TypeError:
         raise TypeError(
-            f"random.{op}: a shape is an integer or a tuple of integers, not {shape!r}{user_line()}"
+            f"random.{op}: the shape must be an integer or a tuple of integers, not "
+            f"{shape!r}{user_line()}"
         ) from None
     if any(n < 0 for n in shape):
         raise ValueError(f"random.{op}: the shape {shape} has a negative length{user_line()}")
     return shape
-
-
-def _filled(op: str, out: Any, shape: tuple[int, ...]) -> Any:
-    if shape_of(out) != shape:
-        raise ValueError(
-            f"random.{op}: parameters of shape {shape_of(out)} do not broadcast to the shape "
-            f"{shape} that was asked for{user_line()}"
-        )
-    return out
 
 
 def _population(op: str, x: Any) -> int:
@@ -161,9 +169,7 @@ def _population(op: str, x: Any) -> int:
         return int(x)
     shape = shape_of(x)
     if not shape:
-        raise TypeError(f"random.{op}: an integer or an array with axes{user_line()}")
+        raise TypeError(
+            f"random.{op}: pass an integer or an array with at least one axis{user_line()}"
+        )
     return shape[0]
-
-
-def _plain(*numbers: Any) -> bool:
-    return all(is_a(x, (int, float)) for x in numbers)

@@ -1,9 +1,9 @@
-"""Ctrl-C at the command line: exit code 130 and one line, from the first import to the end.
+"""Ctrl-C in the command `nbgrad`: exit code 130 and one line instead of a traceback.
 
-Python's own answer is a traceback, and an exception in the middle of somebody's import can come out
-as another one, or be dropped. Only a process that is the command `nbgrad` is changed here: from the
-import of this module on, Ctrl-C ends it at once, and in `noticed` it interrupts. Where the caller
-ignores Ctrl-C, as `nohup` and shells in the background do, so does the command.
+The default KeyboardInterrupt is not enough: raised inside an import, it may be replaced by another
+exception or be dropped. In a process of the command, Ctrl-C ends the process at once after this
+module is imported, and raises KeyboardInterrupt inside `noticed`. Other processes are not affected,
+nor is a process that ignores SIGINT, as with `nohup` and shells in the background.
 """
 
 import contextlib
@@ -15,13 +15,15 @@ from collections.abc import Iterator
 __all__ = ["STOPPED", "noticed"]
 
 STOPPED = 130
-"""The exit code of what Ctrl-C stopped."""
+"""The exit code after Ctrl-C."""
 
 
 @contextlib.contextmanager
 def noticed() -> Iterator[list[int]]:
-    """In the body Ctrl-C is a KeyboardInterrupt, and stands in the list even where somebody turned
-    that into another exception. After the body the command only has to end, and is left alone."""
+    """Raise KeyboardInterrupt on Ctrl-C in the body, and ignore Ctrl-C afterwards.
+
+    Yields a list that receives each signal, also if other code catches the exception.
+    """
     came: list[int] = []
     if signal.getsignal(signal.SIGINT) is not _leave:
         yield came
@@ -32,7 +34,7 @@ def noticed() -> Iterator[list[int]]:
         raise KeyboardInterrupt
 
     def dropped(unraisable):
-        # In a destructor or a callback, from where no exception gets out.
+        # Exceptions do not leave destructors and callbacks.
         if unraisable.exc_type is KeyboardInterrupt:
             _leave()
         sys.__unraisablehook__(unraisable)
@@ -46,9 +48,9 @@ def noticed() -> Iterator[list[int]]:
 
 
 def _is_command() -> bool:
-    """Whether this process runs `nbgrad`, or `python -m nbgrad`, and not somebody's program."""
+    """Return whether this process is `nbgrad` or `python -m nbgrad`, not a user's program."""
     program = sys.argv[0] if sys.argv else ""
-    if program == "-m":  # as it is while Python looks for the module
+    if program == "-m":  # while Python searches for the module
         return any(word in ("nbgrad", "nbgrad.cli", "-mnbgrad") for word in sys.orig_argv)
     return os.path.basename(program).removesuffix(".exe") == "nbgrad"
 
@@ -61,6 +63,6 @@ def _leave(*_) -> None:
     os._exit(STOPPED)
 
 
-# As early as can be: the rest of the package and what it needs are imported after this.
+# Installed early: importing the rest of the package and its dependencies takes long.
 if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, _leave)

@@ -1,4 +1,4 @@
-"""Compiling ahead of time: `warmup` runs every op once, so that later programs start warm."""
+"""`warmup`: fill the kernel cache by running every operation once."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Example(NamedTuple):
-    """One call of an op: plain arguments, which of them to track, and parameters."""
+    """A call of a primitive: plain arguments, the positions of those to track, and parameters."""
 
     primitive: Primitive
     args: tuple[Any, ...]
@@ -31,22 +31,22 @@ def warmup(
     on_op: Callable[[int, int, str], None] | None = None,
     executor: "Executor | None" = None,
 ) -> dict[str, int]:
-    """Compile the common kernels of every op, forward and backward, into the disk cache.
+    """Compile the common kernels of every operation, forward and backward, into the disk cache.
 
-    In a container image it moves the compiling from the first run to the build:
-    ``RUN nbgrad warmup``. Kernels for rarer operands (a column beside a matrix, three arrays of
-    different shapes) are still compiled when they are first met.
+    Use ``RUN nbgrad warmup`` in a Dockerfile to compile while the image is built. Kernels for less
+    common operands (a column and a matrix, three arrays of different shapes) are still compiled
+    when they are first used.
 
     Arguments:
         dtypes: "float64", "float32" or both.
-        on_op: called for each op, as it is begun or, by an executor, done: with how many were
-            before it, how many there are, and its name.
-        executor: processes that share the work, as in
-            ``ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))``; without one,
-            this process compiles all, and can use all without loading it.
+        on_op: called for each operation as `on_op(done, total, name)`: when it starts or, with an
+            executor, when it is done.
+        executor: a process pool that shares the work, such as
+            ``ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))``. By default,
+            this process compiles all kernels, and can use them without loading.
 
-    Returns how many kernels were compiled, and how many were loaded from the cache. Raises
-    TypeError for other dtypes.
+    Returns the numbers of kernels compiled and loaded from the cache. Raises TypeError for other
+    dtypes.
 
     >>> nbgrad.warmup(dtypes=())
     {'compiled': 0, 'loaded': 0}
@@ -60,9 +60,9 @@ def warmup(
             tell(done, len(work), name)
             total.update(_warmed(kind, name))
     else:
-        from concurrent.futures import as_completed  # which no import is to wait for
+        from concurrent.futures import as_completed  # not needed at import
 
-        # Ops of many calls first: one that is begun last keeps one process busy, and no other.
+        # The longest first, so that all processes end at about the same time.
         work.sort(key=lambda item: -len([*_calls(*item)]))
         tasks = {executor.submit(_warmed, *item): item[1] for item in work}
         for done, task in enumerate(as_completed(tasks)):
@@ -72,7 +72,7 @@ def warmup(
 
 
 def _warmed(kind: str, name: str) -> dict[str, int]:
-    """Compile the kernels of an op for a dtype; how many were compiled, and how many loaded."""
+    """Compile the kernels of a primitive for a dtype; return how many were compiled and loaded."""
     before = stats()
     if name == _PRODUCT and not DISABLED:
         gemm.prepare(np.dtype(kind))
@@ -87,16 +87,16 @@ def _calls(kind: str, name: str) -> Iterator[Example]:
 
 
 _PRODUCT = "matmul"
-"""The op whose large products have kernels of their own."""
+"""The primitive that uses separate kernels for large arrays."""
 
 
 def _sampled() -> list[Primitive]:
-    """The primitives that have samples, by name."""
+    """Return the primitives that have samples, sorted by name."""
     return [primitive for _, primitive in sorted(Primitive.registry.items()) if primitive.samples]
 
 
 def calls_of(primitive: Primitive, dtype: np.dtype) -> Iterator[Example]:
-    """The calls of a primitive that stand for the common ones, by its own samples."""
+    """Yield the common calls of a primitive, from its samples."""
     if not isinstance(primitive, Elementwise):
         for sample in primitive.samples:
             args = tuple(_filled(arg, sample.domain, dtype) for arg in sample.args)
@@ -129,7 +129,7 @@ _PAIRS = (((3,), float), (float, (3,)), ((2, 3), (3,)), ((3,), (2, 3)))
 
 
 def _layouts(primitive: Elementwise) -> list[tuple]:
-    """Arrays of one shape, an array with a number, and rows that are added to a matrix."""
+    """Return the common combinations: equal shapes, an array and a number, a matrix and a row."""
     return [_EQUAL * primitive.arity, *(_PAIRS if primitive.arity == 2 else ())]
 
 
@@ -138,7 +138,7 @@ def _is_shape(arg: Any) -> bool:
 
 
 def _filled(spec: Any, domain: Interval, dtype: np.dtype) -> Any:
-    """An argument in the middle of its domain; what is no shape is an argument already."""
+    """Return an array or number in the middle of its domain; other arguments are unchanged."""
     middle = 0.5 * sum(domain)
     if spec is float:
         return float(middle)
@@ -146,12 +146,12 @@ def _filled(spec: Any, domain: Interval, dtype: np.dtype) -> Any:
         return spec
     filled = np.full(spec, middle, dtype)
     if len(spec) > 1:
-        filled += 2 * np.eye(*spec[-2:], dtype=dtype)  # some ops need it to have full rank
+        filled += 2 * np.eye(*spec[-2:], dtype=dtype)  # full rank, which some primitives need
     return filled
 
 
 def _make(call: Example) -> None:
-    """Run it forward, and backward where something is tracked."""
+    """Run a call forward and, if an argument is tracked, backward."""
     leaves = {id(arg): track(arg) for i, arg in enumerate(call.args) if i in call.tracked}
     args = [leaves[id(arg)] if i in call.tracked else arg for i, arg in enumerate(call.args)]
     with np.errstate(all="ignore"):
@@ -163,5 +163,5 @@ def _make(call: Example) -> None:
 def _float_type(dtype: Any) -> np.dtype:
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
-        raise TypeError(f"warmup: {kind} is no dtype of nbgrad; give float64, float32 or both")
+        raise TypeError(f"warmup: dtype {kind} is not supported: use float64, float32 or both")
     return kind

@@ -1,5 +1,5 @@
-"""What every test gets: a kernel cache of its own, random numbers with a seed, a level check; and
-child processes with caches of theirs. Options that run a part of the tests, for some minutes."""
+"""Fixtures and options of all tests: a separate kernel cache, seeded random numbers, a check of
+levels, child processes with their own caches, and options to run a part of the tests."""
 
 import os
 import shutil
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
-from children import Nursery
+from helpers.caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
+from helpers.children import Nursery
 
 from nbgrad.compiler.pipeline import fallbacks
 from nbgrad.core import errstate
@@ -32,8 +32,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Keep one part. Its order is not that of the files, so that a run that is cut off has seen
-    some tests of each."""
+    """Select one part, in an order that mixes files, so that a partial run covers all of them."""
     if config.getoption("--part"):
         number, parts = map(int, config.getoption("--part").split("/"))
         kept = [x for x in items if zlib.crc32(x.nodeid.encode()) % parts == number % parts]
@@ -56,8 +55,11 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def pytest_configure(config):
-    """One kernel cache for all workers, who inherit it, and never the user's own. Warnings are
-    errors here, so every op would be checked, and none would run its C function."""
+    """Create one kernel cache for all workers, instead of the user's.
+
+    Warning filters are ignored here: because warnings are errors, every op would be checked for
+    floating-point errors, and no C function would run.
+    """
     errstate.filters_ask = lambda filters: False
     config.stash[_begun] = time.monotonic()
     if _CACHE not in os.environ:
@@ -79,7 +81,7 @@ def rng():
 
 @pytest.fixture
 def filters_count(monkeypatch):
-    """Filters of warnings ask for reports of floating-point errors, as they do elsewhere."""
+    """Let warning filters enable reports of floating-point errors, as outside of tests."""
     monkeypatch.setattr(errstate, "filters_ask", _filters_ask)
     monkeypatch.setattr(errstate.quiet, "count", -1)
     errstate.quiet.words[:] = 0
@@ -87,7 +89,7 @@ def filters_count(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _level_is_restored():
-    """A transformation that fails must still close its level."""
+    """Check that transformations close their levels, also after an error."""
     before = current_level()
     yield
     assert current_level() == before, "the test left a transformation level open"
@@ -95,7 +97,7 @@ def _level_is_restored():
 
 @pytest.fixture(autouse=True)
 def _kernels_are_compiled_by_the_lean_front_end():
-    """Whichever test compiles a kernel first, warnings or not."""
+    """Check that no kernel falls back to Numba's front end."""
     before = len(fallbacks)
     yield
     assert fallbacks[before:] == [], "kernels of the package were left to Numba"
@@ -106,7 +108,7 @@ def _kernels_are_compiled_by_the_lean_front_end():
 
 @pytest.fixture(scope="module")
 def fork() -> Iterator[Nursery]:
-    """Runs code in forks of one interpreter that has Numba ready."""
+    """Run code in forks of an interpreter in which Numba is initialised."""
     if not hasattr(os, "fork"):
         pytest.skip("this system cannot fork processes")
     nursery = Nursery()

@@ -222,9 +222,10 @@ WRONG_KINDS = [
      "(value, aux), and it gave TrackedArray"),
     ("nbgrad.jvp(lambda x: None, (1.0,), (1.0,))", "jvp: the function gave NoneType, not an "
      "array; return an array, or nested dicts, lists and tuples of arrays"),
-    ("nbgrad.check_grads(np.sin, 1.0)", "check_grads: args is a tuple, as in check_grads(f, (x,))"),
-    ("nbgrad.check_grads(lambda x: None, (1.0,))", "check_grads: the function gave NoneType, not "
-     "an array"),
+    ("nbgrad.check_grads(np.sin, 1.0)", "check_grads: args must be a tuple, as in "
+     "check_grads(f, (x,))"),
+    ("nbgrad.check_grads(lambda x: None, (1.0,))", "check_grads: the function returned a "
+     "NoneType, not an array"),
 ]  # fmt: skip
 WITHOUT_A_RULE = [
     ("np.fft.fft(x)", "np.fft.fft" + SPECTRUM),

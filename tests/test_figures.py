@@ -2,8 +2,8 @@
 
 They are a lab on reverse mode with its lecture, a series on automatic differentiation in Julia with
 its small library, and an article on backpropagation. What takes a training is among the
-experiments: `tests/experiments/test_catalogue.py`; `tests/programs.py` has their functions in every
-mode.
+experiments: `tests/experiments/test_catalogue.py`; `tests/helpers/programs.py`
+has their functions in every mode.
 """
 
 from collections.abc import Callable

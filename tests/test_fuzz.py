@@ -16,7 +16,7 @@ from fuzz.defects.drawn import DEFECTS
 from fuzz.draw import draw, ops
 from fuzz.oracle import Unusable
 from fuzz.registry import INNER
-from rows import PLAIN_PYTHON, rows
+from helpers.rows import PLAIN_PYTHON, rows
 
 SEED = loop.seed_from_environment(2024)
 # So many that each kind takes about 15 seconds: the same programs on every machine.

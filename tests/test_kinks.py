@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from children import environment
+from helpers.children import environment
 
 import nbgrad
 from nbgrad.rules.families import scaled
@@ -19,7 +19,7 @@ POINT = np.array([0.0, 4.0, -1.0])
 @pytest.fixture(scope="module")
 def table():
     """The page as it is made in plain Python, where each way is cheap, and what disagrees."""
-    script = [sys.executable, str(ROOT / "tests" / "kinks.py")]
+    script = [sys.executable, str(ROOT / "tests" / "helpers" / "kinks.py")]
     run = subprocess.run(
         script, env=environment({"NUMBA_DISABLE_JIT": 1}), capture_output=True, text=True,
         timeout=900,
@@ -34,7 +34,7 @@ def test_all_ways_to_a_derivative_agree(table):
 
 def test_the_page_shows_what_they_give(table):
     page = (ROOT / "docs" / "kinks.md").read_text(encoding="utf-8")
-    assert page == table[0], "run NUMBA_DISABLE_JIT=1 python tests/kinks.py > docs/kinks.md"
+    assert page == table[0], "run NUMBA_DISABLE_JIT=1 python tests/helpers/kinks.py > docs/kinks.md"
 
 
 def guarded(x):

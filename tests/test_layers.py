@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from children import TESTS, environment, run
+from helpers.children import TESTS, environment, run
 
 import nbgrad
 

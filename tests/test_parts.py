@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from children import ROOT
+from helpers.children import ROOT
 
 
 def pytest_on(*options: str) -> list[str]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rows
-from programs import PROGRAMS, Program
+from helpers import rows
+from helpers.programs import PROGRAMS, Program
 
 import nbgrad
 from nbgrad import TraceError, UntrackedError

@@ -5,8 +5,8 @@ from fuzz import runner
 from fuzz.modes import MODES
 from fuzz.programs import Pasted
 from fuzz.static import STATIC
+from helpers.rows import PLAIN_PYTHON
 from regressions import REGRESSIONS
-from rows import PLAIN_PYTHON
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)

@@ -1,9 +1,9 @@
-"""The measures of `python -m tests.stress`, for small counts."""
+"""The measures of `python -m tests.helpers.stress`, for small counts."""
 
 import os
 
 import pytest
-from stress import MEASURES, measured
+from helpers.stress import MEASURES, measured
 
 SMALL = {"eager": 300, "compiling": 5, "kills": 4, "threads": 400, "forward": 1500,
          "backward": 1500, "compile": 4}  # fmt: skip

@@ -1,4 +1,4 @@
-"""The entry of the command line: it runs the commands and turns every failure into one line."""
+"""Entry point of the command line: runs commands and prints each error as one line."""
 
 import os
 import sys
@@ -11,12 +11,12 @@ from nbgrad.errors import MissingExtra, WorkerError
 from nbgrad.experiments.exits import MISUSED, STOPPED, complain
 
 SCREEN, EXTRAS = ("rich", "typer"), ("matplotlib", "sklearn")
-"""What every command imports beyond the library's own dependencies, and what `EXPERIMENTS` do."""
+"""Optional packages that all commands need, and those that `EXPERIMENTS` need."""
 EXPERIMENTS = ("run", "compile-report")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``nbgrad`` with these arguments (default: the process's) and return its exit code."""
+    """Run ``nbgrad`` with arguments (by default those of the process); return the exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     _fill_closed_streams()
     with stopping.noticed() as interrupts:
@@ -33,7 +33,7 @@ def _run(arguments: list[str]) -> int:
     if any(find_spec(name) is None for name in needed):
         return complain('this command needs more packages: pip install "nbgrad[experiments]"')
     with warnings.catch_warnings():
-        # A warning is one line too, without the place in the code.
+        # Warnings are printed as one line, without their location.
         warnings.showwarning = lambda message, *_: complain(str(message))
         from nbgrad.cli.commands import app
 
@@ -41,21 +41,21 @@ def _run(arguments: list[str]) -> int:
 
 
 def _explain(error: Exception) -> int:
-    """One line about what failed; raises it again where it is no fault of the call."""
+    """Print an error of the user as one line; raise other errors again."""
     if isinstance(error, (OSError, MissingExtra, WorkerError)):
         return complain(str(error))
-    # Typer's own complaints share no public class across its versions, but this method.
+    # Typer's errors have no common public class in all versions, but they have this method.
     if not hasattr(error, "format_message"):
         raise error
     told, context = error.format_message(), getattr(error, "ctx", None)  # pyright: ignore
-    if not told.startswith("there is no"):  # which names what there is
+    if not told.startswith("there is no"):  # such messages list the alternatives
         path = context.command_path if context else "nbgrad"
         told = f"{told.rstrip('.')}; {path} --help says what there is"
     return complain(told, MISUSED)
 
 
 def _fill_closed_streams() -> None:
-    """Where the shell closed a stream (`>&-`), Python has None, which nobody expects."""
+    """Replace streams that the shell closed (`>&-`), which are None in Python."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))

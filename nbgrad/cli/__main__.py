@@ -1,4 +1,4 @@
-"""`python -m nbgrad.cli` is the command `nbgrad`."""
+"""`python -m nbgrad.cli`: the same as the command `nbgrad`."""
 
 from . import main
 

@@ -1,4 +1,4 @@
-"""The command ``nbgrad bench``: the workloads beside the hand and other libraries."""
+"""The command ``nbgrad bench``: compare with hand-written code and other libraries."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from nbgrad.experiments.progress import progress
 from nbgrad.experiments.screen import print_table
 
 LEFT_OUT = ("W5b",)
-"""A training as a whole, of which `benchmarks/` has the figures."""
+"""A whole training, which `benchmarks/` measures."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,28 +29,28 @@ def bench(
         list[str] | None, typer.Argument(help="Workloads, such as W1 W5; all by default.")
     ] = None,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Other libraries too, those that are installed.")
+        bool, typer.Option("--peers", help="Also measure other libraries that are installed.")
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="A quick look: rough figures.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure quickly and roughly.")] = False,
     python: Annotated[
         list[str] | None,
         typer.Option(
-            help="The Python of another environment, which has the peers. Of several, the first "
-            "runs nbgrad too, and each of the others the peers that none before it has."
+            help="The Python of an environment with other libraries. With several, the first one "
+            "also runs nbgrad, and each of the others runs libraries that the previous ones lack."
         ),
     ] = None,
     budget: Annotated[
-        float, typer.Option(min=1.0, help="Seconds after which a first call is given up.")
+        float, typer.Option(min=1.0, help="Time limit for a first call, in seconds.")
     ] = 60.0,
-    out: Annotated[Path, typer.Option(help="Folder for what is written.")] = Path("nbgrad-out"),
-    no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no picture.")] = False,
+    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("nbgrad-out"),
+    no_plots: Annotated[bool, typer.Option("--no-plots", help="Do not draw a picture.")] = False,
 ) -> int:
-    """Measure nbgrad beside NumPy and Numba by hand, and its peers.
+    """Compare nbgrad with hand-written NumPy and Numba code, and other libraries.
 
-    Each workload's value and gradients are checked against those derived by
-    hand, then timed in turns on one thread; then time against size, and first
-    calls with an empty cache. [bold]board.html[/] shows all of it, board.md,
-    board.csv and board.png have the parts.
+    The value and gradients of each workload are checked against gradients
+    derived by hand, and then timed on one thread, followed by times for
+    different sizes and first calls with an empty cache. The results are written
+    to [bold]board.html[/], board.md, board.csv and board.png.
 
     [bold]nbgrad bench --quick[/]
     [bold]nbgrad bench W5 W6 --peers[/]

@@ -1,4 +1,4 @@
-"""The commands of ``nbgrad``, and the help that teaches them."""
+"""The commands of ``nbgrad``, and their help."""
 
 from typing import Annotated
 
@@ -32,20 +32,19 @@ def _show_version(wanted: bool) -> None:
 def nbgrad(
     _: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show it, and stop."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Gradients for NumPy and Numba people.
+    """Automatic differentiation for NumPy and Numba.
 
-    This command runs experiments, so that you can watch nbgrad at work, and
-    looks after the compiled kernels:
+    This command runs experiments and benchmarks, and manages the kernel cache:
 
-    [bold]nbgrad run digits[/]   reads handwritten digits (a few seconds)
-    [bold]nbgrad run --list[/]   says what else there is to run
-    [bold]nbgrad run all[/]      runs every one and writes a report
-    [bold]nbgrad compile-report moons[/]  shows what a compiled program does
-    [bold]nbgrad bench --quick[/]  measures it beside the hand and its peers
-    [bold]nbgrad warmup[/]       compiles the common kernels now, for later
+    [bold]nbgrad run digits[/]   trains a network on handwritten digits
+    [bold]nbgrad run --list[/]   lists all experiments
+    [bold]nbgrad run all[/]      runs all of them and writes a report
+    [bold]nbgrad compile-report moons[/]  shows a compiled program
+    [bold]nbgrad bench --quick[/]  compares with hand-written code
+    [bold]nbgrad warmup[/]       compiles the common kernels
     [bold]nbgrad config[/]       shows versions, cache folder, BLAS and threads
-    [bold]nbgrad cache info[/]   shows what the kernel cache holds
+    [bold]nbgrad cache info[/]   shows the contents of the kernel cache
     """

@@ -1,4 +1,4 @@
-"""The commands ``nbgrad run ...``: one for each row of the catalogue, and ``all``."""
+"""The commands ``nbgrad run ...``: one for each experiment of the catalogue, and ``all``."""
 
 import inspect
 from collections.abc import Callable
@@ -15,8 +15,8 @@ from nbgrad.experiments.outputs import prepare, shown_once
 from nbgrad.experiments.report import run_all
 from nbgrad.experiments.sheet import Sheet
 
-Out = Annotated[Path | None, typer.Option(help="Folder for the tables and the pictures.")]
-NoPlots = Annotated[bool, typer.Option("--no-plots", help="Draw no pictures.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for tables and pictures.")]
+NoPlots = Annotated[bool, typer.Option("--no-plots", help="Do not draw pictures.")]
 
 app = typer.Typer(cls=Group, suggest_commands=False)
 
@@ -24,16 +24,16 @@ app = typer.Typer(cls=Group, suggest_commands=False)
 @app.callback(invoke_without_command=True)
 def run(
     ctx: typer.Context,
-    list_all: Annotated[bool, typer.Option("--list", help="Say what there is, and stop.")] = False,
-    names: Annotated[bool, typer.Option("--names", help="Only the names, one a line.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List all experiments.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="List only their names.")] = False,
 ) -> None:
-    """Run an experiment: it shows how it goes, and draws what came out.
+    """Run an experiment, show its progress, and draw the results.
 
-    Each prints its tables and figures, and writes them as CSV to --out, beside
-    its pictures; Ctrl-C stops it, and a training keeps the steps so far.
+    Tables are printed and written to --out as CSV files, with the pictures.
+    Ctrl-C stops an experiment; a training keeps the completed steps.
 
     [bold]nbgrad run --list[/]
-    [bold]nbgrad run all[/]    runs every one and writes a report
+    [bold]nbgrad run all[/]    runs all experiments and writes a report
     [bold]nbgrad run moons --last linear[/]
     [bold]nbgrad run digits --seed 3 --out digits-3[/]
     """
@@ -48,7 +48,7 @@ def run(
 
 
 def listed() -> list[str]:
-    """The experiments under their sources, each with its usual time and what it shows."""
+    """Return the lines of a list of experiments, by source, with their usual times and titles."""
     lines, source = [], None
     for row in EXPERIMENTS:
         if row.source != source:
@@ -60,10 +60,10 @@ def listed() -> list[str]:
 
 
 def command(row: Experiment) -> Callable[..., int]:
-    """The command of an experiment: the options of its ``run``, and where to write."""
+    """Return the command of an experiment, with the options of its ``run`` and for the output."""
 
     def call(out: Path | None, no_plots: bool, **options: Any) -> int:
-        import scipy.linalg  # noqa: F401 (the BLAS that it loads is limited too)
+        import scipy.linalg  # noqa: F401 (loads a BLAS, which is limited below)
         from threadpoolctl import threadpool_limits
 
         try:
@@ -71,7 +71,7 @@ def command(row: Experiment) -> Callable[..., int]:
             with shown_once(place, options.get("engine") == "mpi") as folder:
                 sheet = Sheet(row.name, folder, not no_plots, row.figures)
                 prepare(sheet.out)
-                # Small products gain nothing from threads, and lose much where others compute too.
+                # Threads do not speed up small products, and slow them down on a busy machine.
                 with threadpool_limits(1):
                     row.run(sheet, **options)
                 sheet.close()

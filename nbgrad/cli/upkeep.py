@@ -1,4 +1,4 @@
-"""The commands about the installation: ``warmup``, ``config``, ``cache info``, ``cache clear``."""
+"""The commands ``warmup``, ``config``, ``cache info`` and ``cache clear``."""
 
 import multiprocessing
 import os
@@ -33,12 +33,12 @@ def add_to(app: typer.Typer) -> None:
 
 
 def warm_up(
-    float32: Annotated[bool, typer.Option("--float32", help="Compile for float32 too.")] = False,
+    float32: Annotated[bool, typer.Option("--float32", help="Also compile for float32.")] = False,
 ) -> int:
-    """Compile the common kernels now, so that programs start warm.
+    """Compile the common kernels into the cache.
 
-    Goes through every op, forward and backward, for float64, on all cores. What
-    the cache holds already is only loaded. In the build of a container image:
+    Compiles all operations, forward and backward, for float64, on all cores.
+    Kernels in the cache are only loaded. In a Dockerfile:
 
     [bold]RUN nbgrad warmup[/]
     [bold]RUN NBGRAD_CACHE_DIR=/var/cache/nbgrad nbgrad warmup --float32[/]
@@ -48,7 +48,7 @@ def warm_up(
         return 0
     where = _cache.folder()
     if where is None:
-        return complain("there is no folder to keep kernels in: set NBGRAD_CACHE_DIR to one")
+        return complain("there is no cache folder: set NBGRAD_CACHE_DIR")
     dtypes = ("float64", "float32") if float32 else ("float64",)
     start = time.perf_counter()
     workers = ProcessPoolExecutor(cores(), multiprocessing.get_context("spawn"))
@@ -56,7 +56,7 @@ def warm_up(
         with progress("warmup") as on_op, workers:
             found = nbgrad.warmup(dtypes, on_op, workers)
     except BrokenExecutor:
-        return complain("a process that compiled was ended from outside; begin again")
+        return complain("a compiling process was killed; run the command again")
     compiled, seconds = _count(found["compiled"], "kernel"), time.perf_counter() - start
     print(f"{compiled} compiled, {found['loaded']} loaded, in {seconds:.0f} s")
     print(f"kept in {where}")
@@ -64,9 +64,7 @@ def warm_up(
 
 
 def show_config() -> None:
-    """Show what nbgrad runs on: versions, cache folder, BLAS, threads.
-
-    Good to have in a bug report.
+    """Show versions, cache folder, BLAS and threads, for example for a bug report.
 
     [bold]nbgrad config[/]
     """
@@ -83,9 +81,9 @@ def show_config() -> None:
 
 
 def look_after_cache(ctx: typer.Context) -> None:
-    """Look at the cache of compiled kernels, or empty it.
+    """Show or clear the cache of compiled kernels.
 
-    [bold]NBGRAD_CACHE_DIR[/] chooses another folder for it.
+    [bold]NBGRAD_CACHE_DIR[/] sets its folder.
 
     [bold]nbgrad cache info[/]
     [bold]nbgrad cache clear[/]
@@ -95,7 +93,7 @@ def look_after_cache(ctx: typer.Context) -> None:
 
 
 def show_cache() -> None:
-    """Show where compiled kernels are kept, how many, and how large.
+    """Show the folder, number and size of compiled kernels.
 
     [bold]nbgrad cache info[/]
     """
@@ -103,15 +101,15 @@ def show_cache() -> None:
 
 
 def clear_cache() -> int:
-    """Remove all compiled kernels; they are compiled again when needed.
+    """Remove all compiled kernels.
 
-    Only nbgrad's own files go; whatever else lies in the folder stays.
+    Other files in the folder are not removed.
 
     [bold]nbgrad cache clear[/]
     """
     folder = _cache.folder()
     gone = [entry.size for entry in folder.entries() if folder.remove(entry.name)] if folder else []
-    where = f"from {folder}" if folder else "for there is no cache folder"
+    where = f"from {folder}" if folder else "because there is no cache folder"
     print(f"removed {_count(len(gone), 'file')}, {_megabytes(sum(gone))}, {where}")
     return 0
 
@@ -138,7 +136,7 @@ def _cache_facts() -> dict[str, str]:
 
 
 def _blas() -> str:
-    """NumPy's, and SciPy's, through which compiled kernels multiply matrices."""
+    """Describe the BLAS of NumPy, and that of SciPy, which compiled kernels use."""
     import scipy
 
     return ", ".join(_blas_of(module) for module in (np, scipy))
@@ -150,21 +148,21 @@ def _blas_of(module) -> str:
 
 
 def _threads() -> str:
-    """How many long loops run on here, how many BLAS uses, and what was asked for."""
-    told = [f"{_count(cores(), 'core')} to use"]
+    """Describe the threads of long loops and of BLAS, and the environment variables."""
+    told = [f"{_count(cores(), 'core')} available"]
     try:
         told.append(f"nbgrad uses {nbgrad.get_threads()}")
     except ValueError as wrong:
         told.append(str(wrong))
     if find_spec("threadpoolctl"):
-        import scipy.linalg.cython_blas  # noqa: F401 (so that its BLAS is loaded)
+        import scipy.linalg.cython_blas  # noqa: F401 (loads its BLAS)
         from threadpoolctl import threadpool_info
 
         pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         if pools:
             told.append(f"BLAS uses {max(pools)}")
     else:
-        told.append("BLAS chooses its own (threadpoolctl, where it is installed, tells how many)")
+        told.append("BLAS: unknown (install threadpoolctl)")
     limits = (
         "NBGRAD_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
         "NUMBA_NUM_THREADS",

@@ -1,4 +1,4 @@
-"""Steps that repeat, and choices: `loop`, `scan`, `while_loop`, `cond`, the same in both tiers."""
+"""Differentiable control flow for both tiers: `loop`, `scan`, `while_loop`, `cond`."""
 
 from .conditional import cond
 from .repeated import loop, scan

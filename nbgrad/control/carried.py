@@ -1,4 +1,4 @@
-"""What functions of control flow are given and give: names, lengths, structures that must stay."""
+"""The state of loops, and checks of arguments of control flow."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -27,14 +27,69 @@ def require_values(op: str, what: str, leaves: Sequence) -> None:
     for leaf in leaves:
         if not isinstance(leaf, VALUES):
             raise TypeError(
-                f"{op}: {what} holds a {type(leaf).__name__}: only numbers and "
-                "arrays can be carried; close over anything else"
+                f"{op}: {what} holds a {type(leaf).__name__}: only numbers and arrays are allowed; "
+                "use a closure for other values"
             )
 
 
-def carried(leaf: Any) -> Any:
-    """A leaf of the first state as an array of the loop's own, to which a body may write: inside
-    of a transformation a plain array of floats is a constant of it."""
+class Carried:
+    """The state of a loop: its leaves, and the structure that each step must keep."""
+
+    def __init__(self, op: str, body: Callable, state: Any):
+        self.op, self.name = op, name_of(body)
+        self.leaves, self.rebuild = trees.flatten_values(state)
+        require_values(op, f"the state of {self.name}", self.leaves)
+        self._structure, self._constants = trees.structure([state]), constants(state)
+
+    def start(self) -> list:
+        """Return the leaves as arrays that the body may write to."""
+        return [_owned(leaf) for leaf in self.leaves]
+
+    def checked(self, state: Any) -> list:
+        """Return the leaves of the next state.
+
+        Raises DimensionMismatch or TypeError if its structure, shapes, dtypes or constants differ.
+        """
+        leaves, _ = trees.flatten_values(state)
+        if trees.structure([state]) != self._structure or len(leaves) != len(self.leaves):
+            raise TypeError(
+                f"{self.op}: {self.name} changes the structure of the state, from "
+                f"{len(self.leaves)} leaves to {len(leaves)} or in its nesting: return a state of "
+                f"the same structure{user_line()}"
+            )
+        for before, after in zip(self.leaves, leaves, strict=True):
+            self._require_same(before, after)
+        if constants(state) != self._constants:
+            raise TypeError(
+                f"{self.op}: {self.name} changes the strings or functions in its state from "
+                f"{self._constants} to {constants(state)}: they must not change{user_line()}"
+            )
+        return leaves
+
+    def _require_same(self, before: Any, after: Any) -> None:
+        if not isinstance(after, VALUES):
+            raise TypeError(
+                f"{self.op}: {self.name} returned a {type(after).__name__} in its state: return "
+                f"arrays and numbers{user_line()}"
+            )
+        a, b = leaf_aval(before), leaf_aval(after)
+        if a.shape != b.shape:
+            raise DimensionMismatch(
+                f"{self.op}: {self.name} changes the state from shape {a.shape} to {b.shape}: "
+                f"start with the final shape, such as np.zeros({b.shape}){user_line()}"
+            )
+        if a.dtype != b.dtype:
+            raise TypeError(
+                f"{self.op}: {self.name} changes the state from {a.dtype} to {b.dtype} (shape "
+                f"{a.shape}): start with that dtype, such as 0.0 for 0, or .astype{user_line()}"
+            )
+
+
+def _owned(leaf: Any) -> Any:
+    """Return a leaf of the initial state as an array that a body may write to.
+
+    Inside a transformation, a plain array of floats becomes a constant of that transformation.
+    """
     if isinstance(leaf, Array):
         return leaf._fresh() if leaf.shape else leaf
     if type(leaf) is not np.ndarray or not leaf.ndim:
@@ -45,44 +100,21 @@ def carried(leaf: Any) -> Any:
 
 
 def constants(state: Any) -> list:
-    """What stands in a state and is no value."""
+    """Return the strings, functions and other constants in a state."""
     return [x for x in trees.flatten(state)[0] if trees.is_constant(x)]
 
 
-def require_same(op: str, body: Callable, old: list, shape: Any, new: list, tree: Any) -> None:
-    """Raise where a step changes the structure of the state, a shape or a dtype."""
-    if trees.structure([tree]) != shape or len(new) != len(old):
-        raise TypeError(
-            f"{op}: {name_of(body)} changes the structure of the state: it takes {len(old)} leaves "
-            f"and gives {len(new)}, or nests them in another way; return what it was given, with "
-            "new values" + user_line()
-        )
-    for before, after in zip(old, new, strict=True):
-        if not isinstance(after, VALUES):
-            raise TypeError(
-                f"{op}: {name_of(body)} gave a {type(after).__name__} in its state; return arrays "
-                "and numbers" + user_line()
-            )
-        a, b = leaf_aval(before), leaf_aval(after)
-        if a.shape != b.shape:
-            raise DimensionMismatch(
-                f"{op}: {name_of(body)} changes the state from shape {a.shape} to {b.shape}: start "
-                f"with the shape that it gives, such as np.zeros({b.shape}){user_line()}"
-            )
-        if a.dtype != b.dtype:
-            raise TypeError(
-                f"{op}: {name_of(body)} changes the state from {a.dtype} to {b.dtype} (shape "
-                f"{a.shape}): start with that dtype, such as 0.0 for 0, or .astype{user_line()}"
-            )
+def as_bool(truth: Any) -> Any:
+    """Return a condition as a bool array."""
+    return truth if truth.dtype == bool else truth != 0
 
 
 def count_of(op: str, n: Any, remedy: str = "") -> int:
-    """A number of steps. Raises TraceError for one that depends on traced values, ValueError for a
-    negative one."""
+    """Return a number of steps. Raises TraceError if it is traced, ValueError if it is negative."""
     if isinstance(n, Array):
         raise TraceError(
-            f"{op}: the number of steps depends on traced values: name it in static_argnames, or "
-            f"{remedy or 'repeat while something holds by nbgrad.while_loop'}{user_line()}"
+            f"{op}: the number of steps depends on traced values: add it to static_argnames, or "
+            f"{remedy or 'use nbgrad.while_loop'}{user_line()}"
         )
     n = operator.index(n)
     if n < 0:
@@ -91,12 +123,12 @@ def count_of(op: str, n: Any, remedy: str = "") -> int:
 
 
 def is_traced(leaves: Sequence) -> bool:
-    """Whether what is done to the leaves becomes part of a program."""
+    """Return whether operations on the leaves are recorded."""
     return is_recording() or any(map(is_recorded, leaves))
 
 
 def is_chosen_by_samples(x: Any) -> bool:
-    """Whether the truth of a value may differ from sample to sample."""
+    """Return whether a condition may differ between samples."""
     while isinstance(x, Array):
         if isinstance(x, Batched):
             return True
@@ -105,11 +137,11 @@ def is_chosen_by_samples(x: Any) -> bool:
 
 
 def arrays(leaves: Sequence) -> list:
-    """The leaves, plain ones as arrays."""
+    """Convert plain leaves to arrays."""
     return [x if isinstance(x, Array) else np.asarray(x) for x in leaves]
 
 
 def name_of(body: Callable, what: str = "body") -> str:
-    """The name of a function, for messages and programs; `what` it is where it has none."""
+    """Return the name of a function for messages, or `what` for a lambda."""
     name = getattr(body, "__name__", type(body).__name__)
     return what if name == "<lambda>" else name

@@ -1,4 +1,4 @@
-"""`nbgrad.cond`: one of two functions, differentiable, in both tiers."""
+"""`nbgrad.cond`: call one of two functions."""
 
 import dataclasses
 from collections.abc import Callable
@@ -12,26 +12,26 @@ from ..errors import DimensionMismatch, TraceError
 from ..runtime.lines import user_line
 from ..static.trace.choice_row import Side, Sides, choose, sides_of
 from ..transforms import trees
-from .carried import constants, is_chosen_by_samples, name_of, require_values
+from .carried import as_bool, constants, is_chosen_by_samples, name_of, require_values
 
 
 def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
-    """`f(*args) if pred else g(*args)`; only that function runs.
+    """Return `f(*args) if pred else g(*args)`. Only the selected function runs.
 
     Arguments:
-        pred: True or False, a number or an array without axes, which may depend on traced values.
-        f: gives numbers, arrays, or nested ones of them.
-        g: gives what `f` gives, with the same structure, shapes and dtypes.
-        args: what both are given: numbers, arrays, nested ones, and anything else as it is. Both
-            may write to these arrays, as in Python.
+        pred: a bool, a number or an array without axes. It may depend on traced values.
+        f: a function that returns numbers, arrays, or nested containers of them.
+        g: a function whose results have the same structure, shapes and dtypes.
+        args: the arguments of both: numbers, arrays, containers of them, or other values, which are
+            passed unchanged. Both functions may write to the arrays.
 
-    Inside of `nbgrad.compile` both functions are recorded, and an `if` of the compiled program runs
-    one of them. A truth that Python knows already is no choice: the other function is not looked
-    at. Inside of `nbgrad.vmap` each sample chooses; a function that some sample takes is given
-    samples that take it alone, and its results for those.
+    Inside `nbgrad.compile`, both functions are traced and the program has an `if` statement. If the
+    condition is known while tracing, only the selected function is traced. Inside `nbgrad.vmap`,
+    each sample selects its own function, and each function receives only its samples.
 
-    Raises DimensionMismatch for a truth with axes and, where both functions are recorded, for
-    results of other shapes; TypeError for those of another structure or dtype.
+    Raises DimensionMismatch if the condition has axes. If both functions are traced, raises
+    DimensionMismatch or TypeError if the shapes, or the structures or dtypes, of their results
+    differ.
 
     >>> root = lambda x: nbgrad.cond(x > 0.0, np.sqrt, np.negative, x)
     >>> nbgrad.compile(nbgrad.value_and_grad(root))(4.0)
@@ -43,8 +43,8 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
     trees.require_function("cond", g)
     if shape_of(pred) != ():
         raise DimensionMismatch(
-            f"cond: a truth of shape {shape_of(pred)}: it must be one; choose element by element "
-            f"with np.where, or sample by sample inside of nbgrad.vmap{user_line()}"
+            f"cond: the condition has shape {shape_of(pred)}: it must be a single value; use "
+            f"np.where to select elements, or nbgrad.vmap to select by samples{user_line()}"
         )
     recorded = is_recorded(pred) or is_chosen_by_samples(pred)
     if not recorded:
@@ -71,20 +71,19 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
     same = len(sides.programs[0].outputs) == len(sides.programs[1].outputs)
     if not same or trees.structure([one]) != trees.structure([other]):
         raise TypeError(
-            f"cond: {_both(f, g)} give different structures, {trees.describe(one)} and "
-            f"{trees.describe(other)}; return the same from both{user_line()}"
+            f"cond: {_both(f, g)} return different structures, {trees.describe(one)} and "
+            f"{trees.describe(other)}; return the same structure from both{user_line()}"
         )
     if constants(one) != constants(other):
         raise TypeError(
-            f"cond: {_both(f, g)} give {constants(one)} and {constants(other)}, which are no "
-            f"values: a choice must give the same words and functions{user_line()}"
+            f"cond: {_both(f, g)} return {constants(one)} and {constants(other)}: strings and "
+            f"functions in the results must be the same{user_line()}"
         )
     _require_alike(f, g, *sides.programs)
     written = _written(sides, arrays)
-    pred = pred if pred.dtype == bool else pred != 0
     if written:
         _require_apart(f, g, [leaves[k] for k in written], leaves)
-    results = choose(sides, pred, operands)
+    results = choose(sides, as_bool(pred), operands)
     count = len(results) - len(written)
     for k, new in zip(written, results[count:], strict=True):
         memory.write(leaves[k], ..., new, "{}[...] = ...")
@@ -92,8 +91,8 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
 
 
 def _written(sides: Sides, arrays: list[int]) -> list[int]:
-    """The arguments that one of the functions writes to, whose new values stay among the results;
-    the others are dropped from them."""
+    """Return the arguments that one of the functions writes to, and drop the others from the
+    results of the recorded programs."""
     count = len(sides.programs[0].outputs) - len(arrays)
     written = [
         i
@@ -107,33 +106,33 @@ def _written(sides: Sides, arrays: list[int]) -> list[int]:
 
 
 def _require_apart(f: Callable, g: Callable, written: list, leaves: list) -> None:
-    """Raise where an array that is written to is given twice, or cannot be written to."""
+    """Raise TraceError if a written array is passed twice, or cannot be written to."""
     for x in written:
         if not isinstance(x, Array):
             raise TraceError(
-                f"cond: {_both(f, g)}: one of them writes to a plain array, which stays as it is "
-                f"in a recorded program: give np.asarray(x, like=y) with a traced y{user_line()}"
+                f"cond: {_both(f, g)}: one of them writes to a plain array, which a recorded "
+                f"program cannot modify: pass np.asarray(x, like=y) with a traced y{user_line()}"
             )
         owners = [id(memory.base_of(y)[0]) for y in leaves if isinstance(y, Array)]
         if owners.count(id(memory.base_of(x)[0])) > 1:
             raise TraceError(
-                f"cond: {_both(f, g)}: one of them writes to an array that is given twice, or is "
-                f"a view of another argument: give it once{user_line()}"
+                f"cond: {_both(f, g)}: one of them writes to an array that is passed twice, or is "
+                f"a view of another argument: pass it once{user_line()}"
             )
 
 
 def _require_alike(f: Callable, g: Callable, one: Any, other: Any) -> None:
-    """Raise where a result of one side has another shape or dtype on the other."""
+    """Raise DimensionMismatch or TypeError if the shapes or dtypes of the results differ."""
     for x, y in zip(one.outputs, other.outputs, strict=True):
         if x.shape != y.shape:
             raise DimensionMismatch(
-                f"cond: {_both(f, g)} give shapes {x.shape} and {y.shape}; return one shape from "
-                f"both, such as by np.broadcast_to{user_line()}"
+                f"cond: {_both(f, g)} return shapes {x.shape} and {y.shape}; return the same shape "
+                f"from both, for example with np.broadcast_to{user_line()}"
             )
         if x.dtype != y.dtype:
             raise TypeError(
-                f"cond: {_both(f, g)} give {x.dtype} and {y.dtype} (shape {x.shape}); return one "
-                f"dtype from both, such as 0.0 for 0, or by .astype{user_line()}"
+                f"cond: {_both(f, g)} return {x.dtype} and {y.dtype} (shape {x.shape}); return the "
+                f"same dtype from both: write 0.0 for 0, or use .astype{user_line()}"
             )
 
 

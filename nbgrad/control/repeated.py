@@ -1,4 +1,4 @@
-"""`nbgrad.loop` and `nbgrad.scan`: repeated steps, differentiable, in both tiers."""
+"""`nbgrad.loop` and `nbgrad.scan`: repeat a step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,35 +17,27 @@ from ..static.trace.body import recorded
 from ..static.trace.loop_row import run_loop
 from ..transforms import trees
 from ..values.graph import tick
-from .carried import (
-    arrays,
-    carried,
-    constants,
-    count_of,
-    is_traced,
-    name_of,
-    require_same,
-    require_values,
-)
+from .carried import Carried, arrays, count_of, is_traced
 from .spans import lengths, nodes_of, separate, span
 
 
 def loop(
     n: int, body: Callable[[int, Any], Any], state: Any, *, checkpoint: int | str | None = None
 ) -> Any:
-    """The state after n steps: `for i in range(n): state = body(i, state)`.
+    """Return the state after n steps: `for i in range(n): state = body(i, state)`.
 
     Arguments:
-        n: how many steps, an integer that does not depend on traced values.
-        body: gives the next state for the number of the step and the state. The state is the
-            loop's own: a body may write to it, and the arrays that the loop began with stay.
-        state: a number, an array, or nested dicts, lists and tuples of them; every step keeps its
-            structure, shapes and dtypes.
-        checkpoint: which states a reverse pass keeps, as for `scan`.
+        n: the number of steps, an integer that does not depend on traced values.
+        body: a function of the index of the step and the state that returns the next state. It may
+            write to the state, which is a copy of the initial state.
+        state: a number, an array, or nested dicts, lists and tuples of them. Each step must keep
+            its structure, shapes and dtypes.
+        checkpoint: the states that a reverse pass stores, as for `scan`.
 
-    Inside of `nbgrad.compile` the body is recorded once and the loop is a loop: compile time does
-    not depend on n. Raises TypeError or DimensionMismatch where the body gives another structure,
-    shape or dtype, ValueError for a negative n.
+    Inside `nbgrad.compile`, the body is traced once, so the compile time does not depend on n.
+
+    Raises TypeError or DimensionMismatch if the body changes the structure, shapes or dtypes,
+    ValueError for a negative n.
 
     >>> nbgrad.loop(3, lambda i, x: x * 2.0 + i, 1.0)
     12.0
@@ -58,24 +50,25 @@ def scan(
     body: Callable[[Any, Any], tuple[Any, Any]], state: Any, xs: Any = None,
     length: int | None = None, *, checkpoint: int | str | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """The state after one step for each x, and what the steps gave, stacked.
+    """Repeat a step for each row of xs; return the final state and the stacked results.
 
     Arguments:
-        body: gives `(next state, y)` for the state and an x; y may be None. It may write to the
-            state, as for `loop`.
+        body: a function of the state and a row of xs that returns `(next state, y)`; y may be None.
+            It may write to the state, as for `loop`.
         state: as for `loop`.
-        xs: an array, or nested ones, of which each step gets one row; None gives each step None.
-        length: the number of steps where xs is None.
-        checkpoint: which states a reverse pass keeps. None keeps those of all n steps. "sqrt" keeps
-            about 2 sqrt(n) and computes the others once more; a number k keeps one every k steps,
-            and those of k steps at a time; "log" keeps 8 for each power of 8 in n, and computes
-            as many times again as there are powers. The gradient is the same to the last bit, and
-            the body must give the same at each run.
+        xs: an array, or nested containers of arrays, with a row for each step; with None, each step
+            receives None.
+        length: the number of steps if xs is None.
+        checkpoint: the states that a reverse pass stores. None stores the states of all n steps.
+            "sqrt" stores about 2 sqrt(n) and recomputes the others once. A number k stores one
+            every k steps, and k at a time. "log" stores 8 for each power of 8 in n, and recomputes
+            each once for each power. The gradient is bitwise identical; the body must be
+            deterministic.
 
-    Returns `(state, ys)`, where ys has the structure of y with a first axis of that length.
+    Returns `(state, ys)`, where ys has the structure of y with a leading axis for the steps.
 
-    Raises as `loop` does, DimensionMismatch where lengths disagree, and, in eager code with a
-    checkpoint, GraphError for a body that uses a tracked array which is neither given nor in its
+    Raises the errors of `loop`, DimensionMismatch if lengths disagree, and, in eager code with a
+    checkpoint, GraphError if the body uses a tracked array that is neither an argument nor in its
     closure.
 
     >>> nbgrad.scan(lambda s, x: (s + x, s * x), 0.0, np.arange(4.0))
@@ -92,37 +85,27 @@ def scan(
 
 @dataclass
 class _Steps:
-    """The steps of a loop on flat states and xs; `built` gets what makes trees of ys."""
+    """The steps of a loop on flat states and xs. `built` holds the function that rebuilds ys."""
 
-    op: str
     body: Callable
-    leaves: list
-    rebuild: Callable
+    carried: Carried
     rebuild_xs: Callable
-    shape: Any
-    held: list
     built: dict[str, Any] = field(default_factory=dict)
 
     def step(self, i: Any, s: list, x: list) -> list:
-        """The next state and the ys of one step."""
-        op, body = self.op, self.body
-        with explaining_at(f"{op}: {name_of(body)}"):
-            state, x = self.rebuild(s), self.rebuild_xs(x)
-            new, y = (body(i, state), None) if op == "loop" else self._pair(body(state, x))
-        new_leaves, _ = trees.flatten_values(new)
-        require_same(op, body, self.leaves, self.shape, new_leaves, new)
-        if constants(new) != self.held:
-            raise TypeError(
-                f"{op}: {name_of(body)} gives {constants(new)} in its state, where it was given "
-                f"{self.held}: words and functions are carried along as they are{user_line()}"
-            )
+        """Return the leaves of the next state and of the ys of one step."""
+        carried, body = self.carried, self.body
+        with explaining_at(f"{carried.op}: {carried.name}"):
+            state, x = carried.rebuild(s), self.rebuild_xs(x)
+            new, y = (body(i, state), None) if carried.op == "loop" else self._pair(body(state, x))
+        new_leaves = carried.checked(new)
         ys, self.built["ys"] = ([], None) if y is None else trees.flatten_values(y)
         return [*new_leaves, *ys]
 
     def run(
         self, first: int, n: int, state: list, inputs: list, spans: tuple[int, ...]
     ) -> tuple[list, list[tuple]]:
-        """The state after n steps, and the rows of ys that they gave, for `_joined`."""
+        """Return the state after n steps, and the rows of ys for `_joined`."""
         length = spans[0] if spans else n
         if length >= n:
             return self._one_by_one(first, n, state, inputs)
@@ -134,11 +117,11 @@ class _Steps:
             def steps(body: Callable, s: list, x: list, at=first + start, count=stop - start):
                 of_body = replace(self, body=body)
                 before, rows = of_body.run(at, count - 1, s, x, spans[1:])
-                # The ys of the last step may be its state, and are given as such.
+                # The ys of the last step may be its state, so they are returned separately.
                 new, ends = of_body.run(at + count - 1, 1, before, [a[count - 1 :] for a in x], ())
                 return new, _joined(rows), _last(ends)
 
-            state, ys, end = span(self.op, self.body, steps, state, xs)
+            state, ys, end = span(self.carried.op, self.body, steps, state, xs)
             parts += [([], ys), ([end], [])]
         return state, parts
 
@@ -152,7 +135,7 @@ class _Steps:
             results = self.step(first + i, state, [_row(x, i) for x in inputs])
             new, ys = results[:k], results[k:]
             if ys:
-                # What a step gives stays, whatever the next one writes to its state.
+                # Copied, because the next step may write to its state.
                 new, ys = separate(before, new, [_kept(y) for y in ys], since)
                 rows.append(ys)
             state = new
@@ -161,8 +144,8 @@ class _Steps:
     def _pair(self, out: Any) -> tuple[Any, Any]:
         if not isinstance(out, tuple) or len(out) != 2:
             raise TypeError(
-                f"scan: {name_of(self.body)} gave {type(out).__name__}, not a pair: return "
-                "(state, y), with None for y where there is nothing to stack" + user_line()
+                f"scan: {self.carried.name} returned a {type(out).__name__}, not a pair: return "
+                f"(state, y), or (state, None) if there is nothing to stack{user_line()}"
             )
         return out
 
@@ -170,29 +153,27 @@ class _Steps:
 def _run(
     op: str, body: Callable, state: Any, xs: Any, n: int, spans: tuple[int, ...]
 ) -> tuple[Any, Any]:
-    leaves, rebuild = trees.flatten_values(state)
-    require_values(op, f"the state of {name_of(body)}", leaves)
+    carried = Carried(op, body, state)
+    leaves, rebuild = carried.leaves, carried.rebuild
     inputs, rebuild_xs = ([], lambda _: None) if xs is None else trees.flatten_values(xs)
-    shape = trees.structure([state])
-    steps = _Steps(op, body, leaves, rebuild, rebuild_xs, shape, constants(state))
-    # Without a step, only a recorded one can tell the shapes of the ys.
+    steps = _Steps(body, carried, rebuild_xs)
+    # Without steps, the shapes of the ys are known only from a recorded one.
     unseen = op == "scan" and not n
     if unseen or is_traced([*leaves, *inputs]):
         inputs = arrays(inputs)
         record = lambda recorder, i, s, x: steps.step(i, s, x)  # noqa: E731
-        traced, lifted = recorded(record, name_of(body), n, leaves, inputs, spans=spans)
+        traced, lifted = recorded(record, carried.name, n, leaves, inputs, spans=spans)
         results = run_loop(traced, [*lifted, *leaves, *inputs])
         ys = results[len(leaves) :]
         return rebuild(results[: len(leaves)]), _built(steps.built["ys"], ys)
     if not n:
-        return rebuild([carried(leaf) for leaf in leaves]), None
-    current = [carried(leaf) for leaf in leaves]
-    current, rows = steps.run(0, n, current, inputs, spans)
+        return rebuild(carried.start()), None
+    current, rows = steps.run(0, n, carried.start(), inputs, spans)
     return rebuild(current), _built(steps.built["ys"], _joined(rows))
 
 
 def _row(x: Any, i: int) -> Any:
-    """The row of xs that a step gets, which is the caller's."""
+    """Return the row of xs for a step, which belongs to the caller."""
     row = x[i]
     if isinstance(row, Array) and row.shape:
         row.origin = Argument("scan (a row of xs)", GraphError)
@@ -210,14 +191,16 @@ def _built(rebuild: Callable | None, leaves: list) -> Any:
 
 
 def _last(parts: list[tuple]) -> list:
-    """The ys of the one step that gave them."""
+    """Return the ys of a single step."""
     rows, _ = parts[0]
     return rows[0] if rows else []
 
 
 def _joined(parts: list[tuple]) -> list:
-    """Rows of ys, one after the other or stacked, as arrays. They are joined after all steps, with
-    spans and without: the order of ops is that in which cotangents are added."""
+    """Join rows of ys to arrays, after all steps.
+
+    Cotangents are added in the order of operations, which is then the same with and without spans.
+    """
     counts = [len(row) for rows, _ in parts for row in rows] + [len(ys) for _, ys in parts]
     joined = []
     for j in range(max(counts, default=0)):
@@ -238,7 +221,7 @@ def _length(xs: Any, length: Any) -> int:
         shape = x.shape if hasattr(x, "shape") else np.shape(x)
         if not shape:
             raise DimensionMismatch(
-                f"scan: xs holds a number: every leaf needs a first axis to step along{user_line()}"
+                f"scan: xs holds a number: each leaf needs a first axis for the steps{user_line()}"
             )
         lengths.add(shape[0])
     if length is not None:
@@ -247,6 +230,6 @@ def _length(xs: Any, length: Any) -> int:
         raise DimensionMismatch(
             f"scan: the lengths {sorted(lengths)} of xs and length disagree{user_line()}"
             if lengths
-            else f"scan: without xs, say length=n{user_line()}"
+            else f"scan: without xs, pass length=n{user_line()}"
         )
     return lengths.pop()

@@ -1,9 +1,7 @@
-"""Long loops in little memory: which states a loop keeps, and spans of steps as ops that a backward
-walk takes apart.
+"""Checkpointed loops: spans of steps that are primitives, recomputed in the backward pass.
 
-The result of a span is one array, and what it gives twice is taken from there once: so
-contributions to a state are added in the order in which they would be without spans, and gradients
-are equal to the last bit.
+The result of a span is one array, in which equal results occur once. Contributions to a state are
+therefore added in the same order as without spans, and gradients are bitwise identical.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,15 +20,15 @@ from ..transforms.calls import FunctionCall, Part
 from ..transforms.checkpoint import checkpointed
 from ..transforms.state import State
 
-# Of "log", each span is cut into so many: seven states at each length, and a million steps are
+# The number of parts of each span with "log": seven states at each length; a million steps are
 # computed seven times.
 _PARTS = 8
 
 
 def lengths(op: str, checkpoint: Any, n: int) -> tuple[int, ...]:
-    """The lengths of spans of n steps, each of which holds those of the next: see `Body`.
+    """Return the lengths of nested spans of n steps, from the longest; see `Body`.
 
-    Raises TypeError or ValueError for a checkpoint that is none.
+    Raises TypeError or ValueError for an invalid checkpoint.
     """
     if checkpoint is None:
         return ()
@@ -41,14 +39,14 @@ def lengths(op: str, checkpoint: Any, n: int) -> tuple[int, ...]:
     elif is_a(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool):
         if checkpoint < 1:
             raise ValueError(
-                f"{op}: checkpoint={checkpoint}: a state is kept every so many steps, so the "
-                f"number must be positive{user_line()}"
+                f"{op}: checkpoint={checkpoint}: the number of steps between stored states must be "
+                f"positive{user_line()}"
             )
         found = (int(checkpoint),)
     else:
         raise TypeError(
-            f'{op}: checkpoint={checkpoint!r}: give "sqrt", "log", or how many steps lie between '
-            f"states that are kept; None keeps all{user_line()}"
+            f'{op}: checkpoint={checkpoint!r}: use "sqrt", "log", the number of steps between '
+            f"stored states, or None to store all{user_line()}"
         )
     return tuple(length for length in found if 1 < length < n)
 
@@ -56,8 +54,10 @@ def lengths(op: str, checkpoint: Any, n: int) -> tuple[int, ...]:
 def span(
     op: str, body: Callable, run: Callable[[Callable, list, list], Any], state: list, xs: list
 ) -> Any:
-    """`run(body, state, xs)` as one op of what is tracked among the state, xs and what `body`
-    holds; computed as it is where nothing is."""
+    """Call `run(body, state, xs)` as one primitive of the tracked values in its arguments.
+
+    These include the values that `body` captures. If nothing is tracked, call it directly.
+    """
     held = State(body)
     if any(isinstance(x, Array) for x in held.leaves):
         call = _Span(
@@ -73,10 +73,10 @@ def span(
 
 
 class _Span(FunctionCall):
-    """A call that takes and gives arrays of transformations alone, all else as it is.
+    """A call whose arguments and results as a primitive are only the tracked arrays.
 
-    Which results are such arrays is settled by the first run; others, with constants in place of
-    some arguments, give as many.
+    The first run determines which results are tracked; later runs, with constants in place of some
+    arguments, return as many.
     """
 
     label = ""
@@ -87,7 +87,7 @@ class _Span(FunctionCall):
         return self.label
 
     def taken(self) -> list[Any]:
-        """The arrays that it is given, each once; it does not keep them, as the graph does."""
+        """Return the tracked arguments, each once, and drop them: the graph keeps them alive."""
         order: dict[int, int] = {}
         tracked: list[Any] = []
         self._sources = {}
@@ -105,7 +105,7 @@ class _Span(FunctionCall):
         filled = list(self.leaves)
         for i, source in self._sources.items():
             x = arrays[source]
-            # The state is written to, and what the body closes over is not.
+            # A new array object, because the body may write to its state.
             filled[i] = x._fresh() if isinstance(x, Array) else x
         return self.rebuild(filled)
 
@@ -143,20 +143,22 @@ class _Span(FunctionCall):
 
 
 def _key(x: Any) -> int:
-    """The identity of an array: the arrays of one node are the same array."""
+    """Return the identity of an array; arrays of the same node are equal."""
     return id(getattr(x, "node", x)) if isinstance(x, Array) else id(x)
 
 
 def nodes_of(values: Sequence) -> list[Any]:
-    """The nodes of arrays of the graph, None for others."""
+    """Return the nodes of tracked arrays, None for other values."""
     return [getattr(x, "node", None) if isinstance(x, Array) else None for x in values]
 
 
 def separate(old: Sequence, new: Sequence, rows: Sequence, since: int) -> tuple[list, list]:
-    """The next state and the ys of a step that began at the time `since` with a state of the nodes
-    `old`, so that the order in which contributions to an array come does not depend on spans: a
-    state that goes on as it is becomes an op of its own, as does an array that is a y twice, or
-    that is of neither state."""
+    """Return the next state and the ys of a step with separate nodes.
+
+    The step began at the time `since` with a state of the nodes `old`. To make the order of
+    contributions independent of spans, an unchanged state gets a node of its own, and so does an
+    array that occurs twice among the ys or belongs to neither state.
+    """
     state = [
         bind(reshape, x, shape=x.shape) if _among(node, old) else x
         for x, node in zip(new, nodes_of(new), strict=True)

@@ -1,4 +1,4 @@
-"""`nbgrad.while_loop`: steps while something holds, differentiable, in both tiers."""
+"""`nbgrad.while_loop`: repeat a step while a condition holds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,37 +13,28 @@ from ..runtime.lines import user_line
 from ..static.trace.body import BodyRecorder, recorded
 from ..static.trace.loop_row import run_loop
 from ..transforms import trees
-from .carried import (
-    carried,
-    constants,
-    count_of,
-    is_chosen_by_samples,
-    is_traced,
-    name_of,
-    require_same,
-    require_values,
-)
+from .carried import Carried, as_bool, count_of, is_chosen_by_samples, is_traced, name_of
 
 
 def while_loop(
     test: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, max_steps: int
 ) -> Any:
-    """The first state of which the test does not hold: `while test(state): state = body(state)`.
+    """Return the first state for which the test is false: `while test(state): state = body(state)`.
 
     Arguments:
-        test: gives one truth for the state.
-        body: gives the next state for the state.
-        state: a number, an array, or nested dicts, lists and tuples of them; every step keeps its
-            structure, shapes and dtypes.
-        max_steps: the most steps, an integer that does not depend on traced values.
+        test: a function of the state that returns a condition.
+        body: a function of the state that returns the next state.
+        state: a number, an array, or nested dicts, lists and tuples of them. Each step must keep
+            its structure, shapes and dtypes.
+        max_steps: the maximum number of steps, an integer that does not depend on traced values.
 
-    Inside of `nbgrad.compile` it is a loop that ends where the test says; a gradient keeps the
-    states of the steps that were made, in room for max_steps, and goes back as many steps. Inside
-    of `nbgrad.vmap` each sample runs to its own end, and those that have ended keep their state.
+    Inside `nbgrad.compile`, this is a loop that ends when the test is false. A gradient reserves
+    memory for `max_steps` states and repeats the steps that were taken. Inside `nbgrad.vmap`, each
+    sample ends after its own number of steps.
 
-    Raises RuntimeError where the test holds after max_steps still: count in the state to end
-    there without it. Raises as `loop` does for another structure, and DimensionMismatch for a test
-    that gives more than one truth.
+    Raises RuntimeError if the test still holds after max_steps; to stop without an error, count the
+    steps in the state. Raises the errors of `loop` if the state changes its structure, and
+    DimensionMismatch if the condition is not a single value.
 
     >>> halve = lambda x: nbgrad.while_loop(lambda x: x > 1.0, lambda x: 0.5 * x, x, 100)
     >>> nbgrad.compile(nbgrad.value_and_grad(halve))(6.0)
@@ -51,52 +42,46 @@ def while_loop(
     """
     trees.require_function("while_loop", test)
     trees.require_function("while_loop", body)
-    n = count_of("while_loop", max_steps, "give a fixed bound")
-    leaves, rebuild = trees.flatten_values(state)
-    require_values("while_loop", f"the state of {name_of(body)}", leaves)
-    shape, held, asked = trees.structure([state]), constants(state), name_of(test, "test")
+    n = count_of("while_loop", max_steps, "use a fixed bound")
+    carried, asked = Carried("while_loop", body, state), name_of(test, "test")
+    leaves, rebuild = carried.leaves, carried.rebuild
     too_long = (
-        f"while_loop: {asked} holds after max_steps={n} steps of {name_of(body)} still: allow "
-        f"more, or count in the state and end there{user_line()}"
+        f"while_loop: {asked} still holds after max_steps={n} steps of {carried.name}: increase "
+        f"max_steps, or count the steps in the state{user_line()}"
     )
 
     def goes_on(s: list) -> Any:
         truth = test(rebuild(s))
         if shape_of(truth) != ():
             raise DimensionMismatch(
-                f"while_loop: {asked} gives truths of shape {shape_of(truth)}, not one: join them "
-                f"by np.any or np.all{user_line()}"
+                f"while_loop: {asked} returned a condition of shape {shape_of(truth)}: reduce it "
+                f"with np.any or np.all{user_line()}"
             )
         return truth
 
     def step(s: list) -> list:
-        with explaining_at(f"while_loop: {name_of(body)}"):
+        with explaining_at(f"while_loop: {carried.name}"):
             new = body(rebuild(s))
-        new_leaves, _ = trees.flatten_values(new)
-        require_same("while_loop", body, leaves, shape, new_leaves, new)
-        if constants(new) != held:
-            raise TypeError(
-                f"while_loop: {name_of(body)} gives {constants(new)} in its state, where it was "
-                f"given {held}: words and functions are carried along as they are{user_line()}"
-            )
-        return new_leaves
+        return carried.checked(new)
 
     def program(s: list, most: int) -> list:
-        """The rest of the loop, of at most so many steps, recorded."""
+        """Record the rest of the loop, of at most `most` steps."""
 
         def both(recorder: BodyRecorder, i: Symbol, own: list, xs: list) -> list:
             new = step(own[:-2])
-            return [*new, own[-2] + 1, _truth(recorder, goes_on(new))]
+            return [*new, own[-2] + 1, as_bool(recorder.output(goes_on(new)))]
 
-        start = [*s, np.zeros((), np.int64), _first_truth(goes_on(s))]
+        first = goes_on(s)
+        first = as_bool(first) if hasattr(first, "dtype") else np.asarray(bool(first))
+        start = [*s, np.zeros((), np.int64), first]
         traced, lifted = recorded(
-            both, name_of(body), most, start, [], ending="stops", too_long=too_long
+            both, carried.name, most, start, [], ending="stops", too_long=too_long
         )
         return run_loop(traced, [*lifted, *start])[: len(s)]
 
     if is_traced(leaves):
         return rebuild(program(leaves, n))
-    current = [carried(leaf) for leaf in leaves]
+    current = carried.start()
     for i in range(n + 1):
         truth = goes_on(current)
         if is_recorded(truth) or is_chosen_by_samples(truth):
@@ -106,15 +91,3 @@ def while_loop(
         if i < n:
             current = step(current)
     raise RuntimeError(too_long)
-
-
-def _truth(recorder: BodyRecorder, truth: Any) -> Any:
-    """A truth as the state of a loop."""
-    truth = recorder.output(truth)
-    return truth if truth.dtype == bool else truth != 0
-
-
-def _first_truth(truth: Any) -> Any:
-    if not hasattr(truth, "dtype"):
-        return np.asarray(bool(truth))
-    return truth if truth.dtype == bool else truth != 0

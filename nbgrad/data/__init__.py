@@ -1,6 +1,6 @@
-"""Data to learn from: small sets that are made or bundled, and what turns arrays into batches.
+"""Small data sets, minibatches and labels.
 
-Samples are rows. What is random takes a generator of NumPy's, or a seed.
+Samples are rows. Random functions take a NumPy Generator or a seed.
 """
 
 from .batches import minibatches, normalise, one_cold, one_hot, split

@@ -1,4 +1,4 @@
-"""From arrays to batches: parts, minibatches, one-hot labels, normalised features."""
+"""Splits, minibatches, one-hot labels and normalisation."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
@@ -10,19 +10,18 @@ from ..kernels.shapes import whole
 from .sets import Random
 
 Last = Literal["drop", "keep"]
-"""What becomes of the rows that are too few for another batch."""
+"""Whether to drop or keep a last batch of fewer rows."""
 
 
 def require_rows(op: str, arrays: tuple) -> int:
-    """The number of rows of arrays. Raises DimensionMismatch where they differ, ValueError where
-    there are none."""
+    """Return the number of rows. Raises DimensionMismatch if it differs, ValueError if it is 0."""
     if not arrays:
-        raise ValueError(f"{op}: no arrays; give one or more whose first axis counts samples")
+        raise ValueError(f"{op}: pass at least one array whose first axis counts samples")
     shapes = [np.shape(x) for x in arrays]
     if not all(shapes) or len({shape[0] for shape in shapes}) > 1:
         raise DimensionMismatch(
-            f"{op}: arrays of shapes {', '.join(map(str, shapes))}: the first axis counts samples, "
-            "and must be as long for all"
+            f"{op}: arrays of shapes {', '.join(map(str, shapes))}: the first axis counts samples "
+            "and must have the same length for all"
         )
     if not shapes[0][0]:
         raise ValueError(f"{op}: the data set is empty: arrays of shape {shapes[0]}")
@@ -32,10 +31,10 @@ def require_rows(op: str, arrays: tuple) -> int:
 def split(
     rng: Random, share: float, *arrays: Any, by: Any = None
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """The rows of arrays in two parts, `(kept, held)`, of which the second has this share of them.
+    """Split the rows of arrays in two parts, `(kept, held)`. `share` is the fraction of `held`.
 
-    Rows are chosen at random, the same of all arrays, and stay in order. With `by`, labels of
-    shape (samples,), each label has its share held out.
+    Rows are selected at random, the same for all arrays, and stay in order. With `by`, labels of
+    shape (samples,), the fraction is the same for each label.
 
     >>> (x, y), (held_x, held_y) = nbgrad.data.split(0, 0.25, np.arange(8), np.arange(8) % 2)
     >>> len(x), len(held_x)
@@ -43,7 +42,7 @@ def split(
     """
     n = require_rows("split", arrays)
     if not 0 < share < 1:
-        raise ValueError(f"split: a share of {share}; give one between 0 and 1")
+        raise ValueError(f"split: share is {share}; it must be between 0 and 1")
     rng = np.random.default_rng(rng)
     kinds = np.zeros(n, int) if by is None else np.asarray(by)
     require_rows("split", (arrays[0], kinds))
@@ -60,11 +59,11 @@ def split(
 def minibatches(
     seed: int, size: int, *arrays: Any, epochs: int = 1, last: Last = "drop"
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Batches of `size` rows of the arrays, in an order that is random in every epoch.
+    """Yield batches of `size` rows, in another random order in each epoch.
 
-    `last="drop"` leaves out the rows at the end of an epoch that are too few for another batch;
-    "keep" gives them as a smaller one. There is one batch at least, of all rows where they are
-    fewer than `size`. The same seed gives the same batches.
+    `last="drop"` drops the rows left over at the end of an epoch; "keep" yields them as a smaller
+    batch. If there are fewer than `size` rows, all of them are one batch. The same seed gives the
+    same batches.
 
     >>> [x.tolist() for (x,) in nbgrad.data.minibatches(0, 2, np.arange(5), last="keep")]
     [[2, 4], [3, 0], [1]]
@@ -77,21 +76,21 @@ def minibatches(
 
 
 class Order:
-    """Which rows each batch has: known for any step, whatever was asked before."""
+    """The rows of each batch, which depend only on the seed and the step."""
 
     def __init__(self, seed: int, n: int, size: int, last: Last):
         if whole(size, "the size of a batch") < 1:
-            raise ValueError(f"batches of {size} rows: give one or more")
+            raise ValueError(f"batches of {size} rows: there must be at least one")
         if whole(seed, "the seed of batches") < 0:
-            raise ValueError(f"the seed of batches is {seed}; give one from 0 on")
+            raise ValueError(f"the seed of batches is {seed}; it must not be negative")
         if last not in ("drop", "keep"):
-            raise ValueError(f'last is {last!r}; it is "drop" or "keep"')
+            raise ValueError(f'last is {last!r}; it must be "drop" or "keep"')
         self.seed, self.n, self.size = seed, n, min(size, n)
         self.batches = n // self.size if last == "drop" else -(-n // self.size)
         self._epoch, self._permutation = -1, np.zeros(0, int)
 
     def rows(self, step: int) -> np.ndarray:
-        """The rows of a batch, counted from 0 over all epochs."""
+        """Return the rows of a batch; `step` counts batches of all epochs, from 0."""
         epoch, batch = divmod(step, self.batches)
         if epoch != self._epoch:
             rng = np.random.default_rng([self.seed, epoch])
@@ -100,10 +99,10 @@ class Order:
 
 
 def one_hot(labels: Any, classes: int | None = None, dtype: Any = np.float64) -> np.ndarray:
-    """A row for each label with 1 at its place: (samples,) gives (samples, classes).
+    """Return one-hot rows: labels of shape (samples,) give (samples, classes).
 
-    Without `classes`, there are as many as the largest label tells. Raises ValueError for labels
-    outside of the classes, TypeError for others than integers.
+    By default, `classes` is the largest label plus one. Raises ValueError for labels out of range,
+    TypeError for labels that are not integers.
 
     >>> nbgrad.data.one_hot([1, 0])
     array([[0., 1.],
@@ -111,19 +110,18 @@ def one_hot(labels: Any, classes: int | None = None, dtype: Any = np.float64) ->
     """
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iub":
-        raise TypeError(f"one_hot: labels of {labels.dtype}; they are integers from 0 on")
+        raise TypeError(f"one_hot: labels of dtype {labels.dtype}; they must be integers")
     count = (int(labels.max()) + 1 if labels.size else 0) if classes is None else classes
     if labels.size and not (0 <= labels.min() and labels.max() < count):
         raise ValueError(
-            f"one_hot: labels from {labels.min()} to {labels.max()} for {count} classes; they are "
-            f"0 to {count - 1}"
+            f"one_hot: labels from {labels.min()} to {labels.max()} for {count} classes; they must "
+            f"be 0 to {count - 1}"
         )
     return np.eye(count, dtype=dtype)[labels.astype(int)]
 
 
 def one_cold(scores: Any) -> np.ndarray:
-    """The place of the largest number of each row: the labels of one-hot rows, the classes that
-    probabilities or logits speak for.
+    """Return the index of the maximum of each row: the class of one-hot rows or of scores.
 
     >>> nbgrad.data.one_cold([[0.1, 0.9], [2.0, -1.0]])
     array([1, 0])
@@ -132,7 +130,7 @@ def one_cold(scores: Any) -> np.ndarray:
 
 
 class Scaling(NamedTuple):
-    """A shift and a scale for each feature: `apply` subtracts and divides, `undo` goes back."""
+    """The mean and standard deviation of each feature, to `apply` or `undo` a normalisation."""
 
     mean: np.ndarray
     deviation: np.ndarray
@@ -145,8 +143,9 @@ class Scaling(NamedTuple):
 
 
 def normalise(x: Any) -> tuple[np.ndarray, Scaling]:
-    """Features with mean 0 and standard deviation 1 over the samples, the first axis, and the
-    scaling that made them so, for data that comes later. A constant feature becomes 0.
+    """Return features with mean 0 and standard deviation 1 over the first axis, and the `Scaling`.
+
+    Apply the scaling to new data. A constant feature becomes 0.
 
     >>> z, scaling = nbgrad.data.normalise(np.array([1.0, 3.0]))
     >>> z, scaling.apply(5.0), scaling.undo(z)

@@ -1,27 +1,25 @@
-"""Small data sets: points that are drawn, scanned digits, names."""
+"""Small data sets: random points, scanned digits, names."""
 
 import re
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import MissingExtra
+from ..errors import import_extra
 
 Random = np.random.Generator | int
-"""A generator of NumPy's, or a seed."""
+"""A NumPy Generator or a seed."""
 
 
 def moons(
     rng: Random, n: int = 200, noise: float = 0.0, sampling: Literal["random", "even"] = "random"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points of shape (n, 2) on two interleaved half circles, and their labels, 0 and 1.
+    """Return points of shape (n, 2) on two interleaved half circles, and labels 0 and 1.
 
-    Half of the points, rounded down, lie on each moon, so an odd n gives one fewer. Their angles
-    are uniformly random, or evenly spaced; `noise` is the standard deviation added to both
-    coordinates.
+    Each half circle has n // 2 points, with random or evenly spaced angles. `noise` is the standard
+    deviation of normal noise.
     """
     rng, half = np.random.default_rng(rng), _count("moons", n) // 2
     if sampling == "random":
@@ -29,7 +27,7 @@ def moons(
     elif sampling == "even":
         outer = inner = np.linspace(0, np.pi, half)
     else:
-        raise ValueError(f'moons: sampling is {sampling!r}; it is "random" or "even"')
+        raise ValueError(f'moons: sampling is {sampling!r}; it must be "random" or "even"')
     points = np.concatenate(
         [
             np.stack([np.cos(outer), np.sin(outer)], axis=1),
@@ -40,7 +38,7 @@ def moons(
 
 
 def flower(rng: Random, petals: int = 8, n: int = 900) -> tuple[np.ndarray, np.ndarray]:
-    """Points on the petals of a flower, n // petals on each, and the number of the petal."""
+    """Return points on the petals of a flower, n // petals each, and the numbers of the petals."""
     rng, each = np.random.default_rng(rng), _count("flower", n) // petals
     points = []
     for angle in 2 * np.pi * np.arange(petals) / petals:
@@ -60,8 +58,10 @@ def normals(
     means: Any = ((-1.0, -1.0), (0.5, 0.5), (1.5, 1.5)),
     deviations: Any = ((0.5, 0.5), (0.8, 0.5), (0.1, 0.1)),
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points of normal distributions, `each` of every one, and which one it was; means and
-    deviations have a row for each."""
+    """Return `each` points of several normal distributions, and the numbers of the distributions.
+
+    `means` and `deviations` have a row for each distribution.
+    """
     rng, means = np.random.default_rng(rng), np.asarray(means, float)
     kinds, features = means.shape
     draws = rng.standard_normal((kinds, _count("normals", each), features))
@@ -79,9 +79,11 @@ def polynomial(
     noise: float = 0.2,
     relative: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """x uniform in [low, high), and values of a polynomial there with noise; coefficients from the
-    constant term on. The noise is normal with deviation `noise` times the mean of |y|, or where it
-    is `relative` times each |y|."""
+    """Return x, uniform in [low, high), and noisy values of a polynomial at x.
+
+    `coefficients` starts with the constant term. The noise is normal. Its standard deviation is
+    `noise` times the mean of |y|, or times each |y| if it is `relative`.
+    """
     rng = np.random.default_rng(rng)
     x = rng.uniform(low, high, _count("polynomial", n))
     y = np.polynomial.polynomial.polyval(x, coefficients)
@@ -90,24 +92,24 @@ def polynomial(
 
 
 def digits() -> tuple[np.ndarray, np.ndarray]:
-    """1,797 scanned digits: rows of 8 * 8 = 64 numbers from 0 to 1, and what they show, 0 to 9.
+    """Return 1,797 scanned digits, as rows of 64 numbers from 0 to 1, and labels 0 to 9.
 
-    Comes with scikit-learn; `x.reshape(-1, 8, 8, 1)` are images with one channel.
+    The data set is part of scikit-learn. `x.reshape(-1, 8, 8, 1)` are images with one channel.
     """
-    bunch = _extra("sklearn.datasets", "digits", "experiments").load_digits()
+    bunch = import_extra("sklearn.datasets", "digits", "experiments").load_digits()
     return np.asarray(bunch.data, float) / 16, np.asarray(bunch.target)
 
 
 def names(path: str | Path | None = None) -> list[str]:
-    """First names in lower case, each once, in alphabetical order.
+    """Return first names in lower case, unique and sorted.
 
-    They are the words of the letters a to z at the beginnings of the lines of a text file. Without
-    a path, they are the names of the US census that the package `names` brings.
+    They are the words of letters a to z at the beginning of each line of a text file. Without a
+    path, they are the names of the US census in the package `names`.
 
-    Raises ValueError where a file holds none.
+    Raises ValueError if a file has no names.
     """
     if path is None:
-        files = _extra("names", "names", "names", "give a text file, one name a line, or ").FILES
+        files = import_extra("names", "names", "names", "pass a text file of names, or ").FILES
         paths = [Path(files["first:female"]), Path(files["first:male"])]
     else:
         paths = [Path(path)]
@@ -118,18 +120,7 @@ def names(path: str | Path | None = None) -> list[str]:
     return found
 
 
-def _extra(module: str, what: str, extra: str, hint: str = "") -> Any:
-    """A module that an extra of nbgrad installs."""
-    try:
-        return import_module(module)
-    except ImportError:
-        package = module.partition(".")[0]
-        raise MissingExtra(
-            f'{what} needs {package}: {hint}install it with pip install "nbgrad[{extra}]"'
-        ) from None
-
-
 def _count(op: str, n: int) -> int:
     if n < 1:
-        raise ValueError(f"{op}: {n} points; give one or more")
+        raise ValueError(f"{op}: {n} points; there must be at least one")
     return n

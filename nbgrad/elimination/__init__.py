@@ -1,8 +1,8 @@
-"""Optimal Jacobian accumulation: in which order a Jacobian takes the fewest multiplications.
+"""Optimal Jacobian accumulation: elimination orders with few multiplications.
 
-The chain rule may be multiplied out from the inputs (forward mode), from the outputs (reverse
-mode), or from anywhere between. `costs` counts the multiplications, `jacobian` computes in the
-order that is asked for, and `record` gives the graph to look at.
+The factors of the chain rule can be multiplied from the inputs (forward mode), from the outputs
+(reverse mode), or in any other order. `costs` counts the multiplications, `jacobian` computes the
+Jacobian in a given order, and `record` returns the computational graph.
 
 >>> rng = np.random.default_rng(0)
 >>> a, b, c = (rng.normal(size=shape) for shape in ((5, 50), (100, 5), (10, 100)))
@@ -30,17 +30,18 @@ __all__ = ["Edge", "Graph", "costs", "draw", "jacobian", "order", "record", "tab
 
 
 def record(f: Callable, x: Any) -> Graph:
-    """The linearised computational graph of `f` at x: each op that the result depends on through x
-    is a vertex, with the number of elements that it has there.
+    """Return the linearised computational graph of `f` at x.
+
+    The vertices are the operations between x and the result, with their numbers of elements.
 
     Arguments:
-        f: gives one array for x.
+        f: a function that returns one array.
         x: a float or an array of floats, of any shape.
 
-    Where `f` only takes x apart, as by x[0], the parts are the inputs of the graph, as the
-    literature has it; in the end they are put together for nothing. So it is with outputs.
+    If `f` uses only parts of x, such as x[0], these parts are the inputs of the graph, as in the
+    literature; joining them takes no multiplications. The same holds for outputs.
 
-    Raises TypeError where x holds no floats or `f` gives something else than one array.
+    Raises TypeError if x holds no floats or `f` does not return one array.
 
     >>> g = nbgrad.elimination.record(lambda x: x[0] * x[1] * (x[1] + 1.0), np.array([2.0, 3.0]))
     >>> g
@@ -50,11 +51,11 @@ def record(f: Callable, x: Any) -> Graph:
 
 
 def costs(f: Callable, x: Any) -> dict[str, int]:
-    """How many multiplications the Jacobian of `f` at x takes in forward and in reverse mode, and
-    in the best order that is known, which takes no more than the better of the two.
+    """Count the multiplications of the Jacobian of `f` at x in forward, reverse and optimal mode.
 
-    Arguments: as for `record`, and it raises the same. `order` says which orders are compared, and
-    `Graph` what is counted: products of local Jacobians, not the computation of these.
+    Optimal mode uses the best known order, which is never worse than the other two; see `order`.
+    Only products of local Jacobians are counted, not their computation; see `Graph`. Arguments and
+    errors are those of `record`.
 
     >>> w = np.ones((3, 40))
     >>> nbgrad.elimination.costs(lambda x: np.sin(w.T @ np.tanh(w @ np.sin(x))), np.ones(40))
@@ -65,32 +66,32 @@ def costs(f: Callable, x: Any) -> dict[str, int]:
 
 
 def jacobian(f: Callable, x: Any, order: str | Sequence[int] = "optimal") -> Any:
-    """The Jacobian of `f` at x, multiplied out in the order that is asked for.
+    """Return the Jacobian of `f` at x, computed in a given elimination order.
 
     Arguments:
         f, x: as for `record`.
-        order: a name that the function `order` knows, or the intermediate vertices of
-            `record(f, x)` in any order.
+        order: a name accepted by the function `order`, or a permutation of the intermediate
+            vertices of `record(f, x)`.
 
-    Returns an array of the shape of f(x) followed by the shape of x, of the dtype of x; a number
-    where both have no axes. All orders give the same up to rounding. It can be differentiated
-    again.
+    Returns an array with the shape of f(x) followed by the shape of x, and the dtype of x; a number
+    if both have no axes. All orders give the same result up to rounding. The function can be
+    differentiated again.
 
-    Local Jacobians come from the pullbacks and pushforwards of the ops; of block diagonal ones only
-    the blocks are kept. Zero times inf or nan is zero, as in reverse mode.
+    Local Jacobians are computed by pullbacks and pushforwards; only the blocks of block diagonal
+    ones are stored. Zero times inf or nan is zero, as in reverse mode.
 
-    Raises what `record` and `order` do, and ValueError for an order that does not name every
-    intermediate vertex once.
+    Raises the errors of `record` and `order`, and ValueError for an order that does not contain
+    each intermediate vertex once.
 
     >>> nbgrad.elimination.jacobian(lambda x: x[0] * x[1] * (x[1] + 1.0), np.array([2.0, 3.0]))
     array([12., 14.])
     """
-    with new_level() as level:  # what is tracked inside lies above it
+    with new_level() as level:  # values tracked inside have a higher level
         recorded = recording.record(f, x)
     graph = recorded.graph()
     if isinstance(order, str):
         order = orders.order(graph, order)
-    graph.costs(order)  # raises where it is none
+    graph.costs(order)  # checks the order
     shape = shape_of(recorded.out) + shape_of(recorded.x)
     if not recorded.entries or 0 in shape:
         return np.zeros(shape, recorded.x.dtype)[()]

@@ -1,6 +1,6 @@
-"""The numbers: local Jacobians, by the pullbacks and pushforwards of the rows, and their products.
+"""Numerical accumulation: local Jacobians, from pullbacks and pushforwards, and their products.
 
-All of it is made of NumPy functions and ops, so it can be differentiated and recorded in turn.
+It consists of NumPy functions and primitives, so it can be differentiated and recorded again.
 """
 
 import math
@@ -17,8 +17,7 @@ from .structure import Edge
 
 
 class Matrix(NamedTuple):
-    """A Jacobian with numbers: `values` has its diagonal blocks, of shape (blocks, rows, columns)
-    each."""
+    """A Jacobian as an array of its diagonal blocks, of shape (blocks, rows, columns)."""
 
     values: Any
 
@@ -28,15 +27,14 @@ class Matrix(NamedTuple):
 
 
 def _like(derivative: Any, primal: Any) -> Any:
-    """A tangent or a cotangent with the shape and the dtype of its primal."""
+    """Convert a tangent or cotangent to the shape and dtype of its primal."""
     derivative = np.reshape(derivative, shape_of(primal))
     dtype = getattr(primal, "dtype", derivative.dtype)
     return derivative if derivative.dtype == dtype else derivative.astype(dtype)
 
 
 class Local:
-    """A local Jacobian that stays an op: rows are pulled back through it, columns pushed forward,
-    each for all blocks at once."""
+    """A local Jacobian as a linear operator, applied by pullbacks and pushforwards."""
 
     def __init__(self, entry: TapeEntry, parent: int, edge: Edge):
         self.entry, self.positions, self.blocks = entry, entry.positions(parent), edge.blocks
@@ -45,19 +43,19 @@ class Local:
         self.columns = math.prod(shape_of(self.primal)) // self.blocks
 
     def pull(self, ct: Any) -> Any:
-        """The product of a cotangent, flat, with the Jacobian."""
+        """Return the product of a flat cotangent with the Jacobian."""
         entry = self.entry
         assert entry.primitive is not None
         need = [i in self.positions for i in range(len(entry.args))]
         ct = _like(ct, entry.out)
         parts = apply_rule(entry.primitive, entry.params, ct, entry.out, entry.args, need)
         found = [np.reshape(parts[i], -1) for i in self.positions if parts[i] is not None]
-        if not found:  # of what has no cotangent of its own
+        if not found:  # the rule returns no cotangent
             return np.zeros(self.blocks * self.columns, self.primal.dtype)
         return sum(found[1:], found[0])
 
     def push(self, tangent: Any) -> Any:
-        """The product of the Jacobian with a tangent, flat."""
+        """Return the product of the Jacobian with a flat tangent."""
         entry = self.entry
         assert entry.primitive is not None
         tangent = _like(tangent, self.primal)
@@ -68,7 +66,7 @@ class Local:
         return np.reshape(pushed, -1)
 
     def matrix(self) -> Matrix:
-        """All numbers, by as many pullbacks or pushforwards as a block has rows or columns."""
+        """Return the matrix, with one pullback per row or one pushforward per column of a block."""
         dtype = self.entry.out.dtype
         if self.rows <= self.columns:
             return pulled(Matrix(_identities(self.blocks, self.rows, dtype)), self)
@@ -79,19 +77,20 @@ Jacobian = Matrix | Local
 
 
 def accumulate(recording: Recording, order: Iterable[int]) -> Any:
-    """The Jacobian of the last step with respect to the first, a matrix, by eliminating the
-    vertices in that order and then those which it leaves out, whose Jacobians are put together
-    without multiplications."""
+    """Return the Jacobian of the last vertex with respect to the first as a matrix.
+
+    Vertices are eliminated in the given order; those that it omits follow, at no cost.
+    """
     entries = recording.entries
     last = len(entries) - 1
     edges: dict[tuple[int, int], Jacobian] = {
         (i, j): Local(entries[j], i, edge)
         for (i, j), edge in recording.edges.items()
-        if entries[i].size and entries[j].size  # through nothing goes no derivative
+        if entries[i].size and entries[j].size  # no derivative through empty arrays
     }
     order = list(order)
     order += [v for v in range(last - 1, 0, -1) if v not in order]
-    with np.errstate(all="ignore"):  # as kernels do: inf and nan are values
+    with np.errstate(all="ignore"):  # as in kernels
         for vertex in order:
             _eliminate(edges, vertex)
         if (0, last) not in edges:
@@ -110,10 +109,10 @@ def _eliminate(edges: dict[tuple[int, int], Jacobian], vertex: int) -> None:
 
 
 def product(left: Jacobian, right: Jacobian) -> Matrix:
-    """The product of two Jacobians.
+    """Multiply two Jacobians.
 
-    One that is still an op meets the rows or the columns of the other, unless fewer give all of its
-    numbers.
+    A linear operator is applied to the rows or columns of the other factor, unless it takes fewer
+    applications to compute its matrix.
     """
     if isinstance(left, Local) and isinstance(right, Local):
         if min(left.rows, left.columns) <= min(right.rows, right.columns):
@@ -139,7 +138,7 @@ def as_matrix(jacobian: Jacobian) -> Matrix:
 
 
 def pulled(left: Matrix, right: Local) -> Matrix:
-    """The product of a matrix with a local Jacobian, row by row."""
+    """Multiply a matrix by a local Jacobian, row by row."""
     blocks = math.gcd(left.blocks, right.blocks)
     values = _coarser(left, blocks).values
     rows = [np.reshape(right.pull(values[:, r]), (blocks, -1)) for r in range(values.shape[1])]
@@ -147,7 +146,7 @@ def pulled(left: Matrix, right: Local) -> Matrix:
 
 
 def pushed(left: Local, right: Matrix) -> Matrix:
-    """The product of a local Jacobian with a matrix, column by column."""
+    """Multiply a local Jacobian by a matrix, column by column."""
     blocks = math.gcd(left.blocks, right.blocks)
     values = _coarser(right, blocks).values
     columns = [np.reshape(left.push(values[:, :, c]), (blocks, -1)) for c in range(values.shape[2])]
@@ -155,8 +154,10 @@ def pushed(left: Local, right: Matrix) -> Matrix:
 
 
 def _multiplied(left: Matrix, right: Matrix) -> Matrix:
-    """The product of two matrices; the finer one multiplies stretches of the blocks of the other,
-    so that no zero between blocks is multiplied with."""
+    """Multiply two block diagonal matrices, without multiplying zeros between blocks.
+
+    The matrix with more blocks multiplies parts of the blocks of the other.
+    """
     if left.blocks % right.blocks and right.blocks % left.blocks:
         left = _coarser(left, math.gcd(left.blocks, right.blocks))
     (b, p, q), (c, _, r) = left.values.shape, right.values.shape
@@ -173,8 +174,7 @@ def _multiplied(left: Matrix, right: Matrix) -> Matrix:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    """The product of stacks of matrices. Zero times inf or nan is zero on either side, as it is
-    where a zero cotangent is pulled back and where a zero tangent is pushed forward."""
+    """Multiply stacks of matrices. Zero times inf or nan is zero, as in pullbacks."""
     plain = not (isinstance(x, Array) or isinstance(y, Array))
     if plain and not (np.isfinite(x).all() and np.isfinite(y).all()):
         left, right = x[..., :, :, None], y[..., None, :, :]
@@ -188,7 +188,7 @@ def _total(x: Matrix, y: Matrix) -> Matrix:
 
 
 def _coarser(matrix: Matrix, blocks: int) -> Matrix:
-    """A matrix in fewer blocks, with the zeros between the old ones filled in."""
+    """Convert a matrix to fewer blocks, with the zeros between the old blocks."""
     b, p, q = matrix.values.shape
     if b == blocks:
         return matrix
@@ -199,5 +199,5 @@ def _coarser(matrix: Matrix, blocks: int) -> Matrix:
 
 
 def _identities(blocks: int, n: int, dtype: np.dtype) -> np.ndarray:
-    """As many identity matrices of n rows."""
+    """Return a stack of identity matrices of n rows."""
     return np.broadcast_to(np.eye(n, dtype=dtype), (blocks, n, n))

@@ -1,4 +1,4 @@
-"""Elimination orders of least cost: of a chain by bracketing, of a small graph by trying all."""
+"""Elimination orders of minimal cost, for chains and small graphs."""
 
 import math
 from itertools import pairwise
@@ -9,12 +9,11 @@ Order = tuple[int, ...]
 
 
 def chain(graph: Graph) -> Order:
-    """The best order of a chain: the best bracketing of the product of its Jacobians.
+    """Return the best order of a chain: the best bracketing of the product of its Jacobians.
 
-    To eliminate `k` last among the vertices between `i` and `j` is to multiply the product of all
-    Jacobians after `k` with that of all before it, so the best order of a stretch is made from the
-    best orders of two shorter ones (Godbole, On efficient computation of matrix chain products,
-    1973): n^3 / 6 steps for n vertices.
+    Eliminating `k` last between `i` and `j` multiplies the product of the Jacobians after `k` by
+    the product of those before it. Dynamic programming over intervals therefore finds the best
+    order in n^3 / 6 steps (Godbole, On efficient computation of matrix chain products, 1973).
     """
     path = graph.vertices
     sizes = [graph.sizes[v] for v in path]
@@ -38,7 +37,7 @@ def chain(graph: Graph) -> Order:
 
 
 def _splits(last: dict[tuple[int, int], int], end: int) -> list[int]:
-    """All vertices before `end`, each stretch before the one that is last in it."""
+    """Return the vertices before `end` in elimination order, from the last one of each interval."""
     order, stack = [], [(0, end)]
     while stack:
         i, j = stack.pop()
@@ -50,11 +49,11 @@ def _splits(last: dict[tuple[int, int], int], end: int) -> list[int]:
 
 
 def exhaustive(graph: Graph, bound: float = math.inf, known: Order = ()) -> Order:
-    """The best order among all; `known` where none costs less than `bound`.
+    """Return the best of all orders, or `known` if none costs less than `bound`.
 
-    What is left of a graph depends on the vertices that are gone and not on their order, so it is
-    enough to know the best order of each set of them, layer by layer: of n vertices there are 2^n
-    sets, of which those are left out that cost `bound` already.
+    The remaining graph depends only on the set of eliminated vertices, not on their order, so it is
+    enough to store the best order of each set: 2^n sets for n vertices, without those whose cost
+    reaches `bound`.
     """
     everything = frozenset(graph.intermediates)
     start = Partial(graph.sizes, graph.edges)

@@ -1,14 +1,14 @@
 """Linearised computational graphs, and the cost of eliminating their vertices.
 
-A vertex is an array, an edge the local Jacobian of an array with respect to one that it was
-computed from. To eliminate a vertex is to multiply each Jacobian that leaves it with each that
-enters it, and to add the products to the edges that go past it; once all intermediate vertices are
-gone, the edges that are left are the Jacobian (Griewank and Walther, Evaluating Derivatives, 2008,
-chapters 9 and 10; Naumann, The Art of Differentiating Computer Programs, 2012).
+A vertex is an array, and an edge is the local Jacobian of an array with respect to an operand.
+Eliminating a vertex multiplies each outgoing Jacobian by each incoming one, and adds the products
+to the edges between its neighbours. When all intermediate vertices are eliminated, the remaining
+edges are the Jacobian (Griewank and Walther, Evaluating Derivatives, 2008, chapters 9 and 10;
+Naumann, The Art of Differentiating Computer Programs, 2012).
 
-A product of a k x j with a j x i Jacobian costs j times the entries in a column of the first times
-the entries in a row of the second: i * j * k multiplications for dense ones, the elements of the
-other for a diagonal one, 1 between scalars, and none where the entries of one are 0, 1 and -1.
+The product of a k x j and a j x i Jacobian takes j * (nonzeros in a column of the first) *
+(nonzeros in a row of the second) multiplications: i * j * k for dense factors, the number of
+elements of the other factor for a diagonal one, and none if the entries of one are 0, 1 and -1.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,15 +26,15 @@ class Graph:
     Arguments:
         sizes: the number of elements of each vertex; vertices are numbered in the order of their
             computation.
-        edges: pairs (i, j) where j was computed from i, so i < j; a dict says the structure of each
-            Jacobian, and without one they are dense.
-        labels: what to call the vertices in tables and drawings; their numbers by default.
+        edges: pairs (i, j), i < j, where j was computed from i. A dict also gives the structure of
+            each Jacobian, which is dense by default.
+        labels: the names of the vertices in tables and drawings; by default their numbers.
 
-    `inputs` are the vertices that edges only leave, `outputs` those that edges only enter, and
-    `intermediates` those with both, which are to be eliminated.
+    `inputs` are the vertices with only outgoing edges, `outputs` those with only incoming edges,
+    and `intermediates` those with both, which are eliminated.
 
-    Raises ValueError for an edge that does not lead from a vertex to a later one, or whose blocks
-    do not fit the sizes.
+    Raises ValueError for an edge that does not lead to a later vertex, or whose number of blocks
+    does not divide the sizes.
 
     >>> g = nbgrad.elimination.Graph([50, 5, 100, 10], [(0, 1), (1, 2), (2, 3)])
     >>> g.cost((1, 2)), g.cost((2, 1))
@@ -48,14 +48,14 @@ class Graph:
         for i, j in self.edges:
             if not 0 <= i < j < len(self.sizes):
                 raise ValueError(
-                    f"elimination: an edge from {i} to {j} among {len(self.sizes)} vertices; "
-                    "number them in the order of their computation, from 0"
+                    f"elimination: an edge from {i} to {j} among {len(self.sizes)} vertices: "
+                    "number vertices in the order of their computation, from 0"
                 )
         for (i, j), edge in self.edges.items():
             if self.sizes[i] % edge.blocks or self.sizes[j] % edge.blocks:
                 raise ValueError(
                     f"elimination: {edge.blocks} blocks between {self.sizes[i]} and "
-                    f"{self.sizes[j]} elements; their number must divide both"
+                    f"{self.sizes[j]} elements: the number of blocks must divide both"
                 )
         left, entered = {i for i, _ in self.edges}, {j for _, j in self.edges}
         self.inputs = tuple(sorted(left - entered))
@@ -70,7 +70,7 @@ class Graph:
 
     @property
     def vertices(self) -> tuple[int, ...]:
-        """All that have an edge, in the order of their computation."""
+        """The vertices with edges, in the order of their computation."""
         return tuple(sorted({v for edge in self.edges for v in edge}))
 
     def __repr__(self) -> str:
@@ -81,53 +81,52 @@ class Graph:
 
     @property
     def is_chain(self) -> bool:
-        """Whether it is one path from one input to one output."""
+        """Whether the graph is a path from one input to one output."""
         return len(self.edges) == len(self.vertices) - 1 == len(self.intermediates) + 1
 
     @property
     def is_wide(self) -> bool:
-        """Whether the Jacobian has no more rows than columns, which is when of two orders of equal
-        cost the one nearer to reverse mode is better."""
+        """Whether the Jacobian has at most as many rows as columns.
+
+        Among orders of equal cost, those closer to reverse mode are then preferred.
+        """
         rows, columns = (sum(self.sizes[v] for v in ends) for ends in (self.outputs, self.inputs))
         return rows <= columns
 
     def costs(self, order: Iterable[int]) -> list[int]:
-        """The multiplications of each elimination, vertex by vertex in that order.
+        """Return the number of multiplications of each elimination, in order.
 
-        Raises ValueError where `order` does not name every intermediate vertex once.
+        Raises ValueError if `order` does not contain each intermediate vertex once.
         """
         if not is_a(order, Iterable):
             raise TypeError(
-                f"elimination: an order is a tuple of vertices, not of type {type(order).__name__}"
+                f"elimination: an order must be a tuple of vertices, not {type(order).__name__}"
             )
         order = tuple(order)
         if sorted(order) != list(self.intermediates):
             raise ValueError(
-                f"elimination: the order {order} does not name each of the intermediate vertices "
-                f"{self.intermediates} once"
+                f"elimination: the order {order} does not contain each of the intermediate "
+                f"vertices {self.intermediates} once"
             )
         partial = Partial(self.sizes, self.edges)
         return [partial.eliminate(vertex) for vertex in order]
 
     def cost(self, order: Iterable[int]) -> int:
-        """The multiplications of eliminating the intermediate vertices in that order.
-
-        Raises ValueError where `order` does not name every intermediate vertex once.
-        """
+        """Return the total number of multiplications of an order. Raises ValueError as `costs`."""
         return sum(self.costs(order))
 
 
 def require_graph(op: str, graph: Any) -> None:
-    """Raise TypeError for what is no graph, such as a function that is not recorded."""
+    """Raise TypeError for anything but a graph, such as a function."""
     if not isinstance(graph, Graph):
         raise TypeError(
-            f"elimination.{op}: a {type(graph).__name__} is no graph; make one with "
+            f"elimination.{op}: a {type(graph).__name__} is not a graph: create one with "
             "elimination.record(f, x)"
         )
 
 
 class Partial:
-    """A graph of which some vertices are eliminated; it starts with none."""
+    """A graph during elimination."""
 
     __slots__ = ("into", "out_of", "sizes")
 
@@ -139,7 +138,7 @@ class Partial:
             self.into[j][i] = self.out_of[i][j] = edge
 
     def without(self, j: int) -> "Partial":
-        """A copy in which `j` is eliminated."""
+        """Return a copy with `j` eliminated."""
         new = Partial(self.sizes, {})
         new.into, new.out_of = dict(self.into), dict(self.out_of)
         for k in self.out_of[j]:
@@ -150,15 +149,14 @@ class Partial:
         return new
 
     def cost(self, j: int) -> int:
-        """The multiplications of eliminating `j` next: its size times the entries in a column of
-        what leaves it times those in a row of what enters it."""
+        """Return the number of multiplications of eliminating `j` next."""
         sizes = self.sizes
         column = sum(edge.factors(sizes[k]) for k, edge in self.out_of[j].items())
         row = sum(edge.factors(sizes[i]) for i, edge in self.into[j].items())
         return sizes[j] * column * row
 
     def eliminate(self, j: int) -> int:
-        """Eliminate `j`; returns the multiplications that it takes."""
+        """Eliminate `j`; return the number of multiplications."""
         cost = self.cost(j)
         into, out_of = self.into.pop(j), self.out_of.pop(j)
         for k in out_of:
@@ -169,7 +167,7 @@ class Partial:
             for i, right in into.items():
                 known = self.into[k].get(i)
                 if known == DENSE:
-                    continue  # and stays so
+                    continue  # remains dense
                 edge = left.after(right, self.sizes[j])
                 edge = known.parallel(edge) if known else edge
                 self.into[k][i] = self.out_of[i][k] = edge

@@ -1,4 +1,4 @@
-"""A graph and its elimination orders as a table and as a drawing."""
+"""Tables and drawings of graphs and their elimination orders."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ _WIDTH = 60  # characters of a list of vertices, so that a table fits a terminal
 
 
 def table(graph: Graph) -> str:
-    """The multiplications of the named orders, with the first vertices that each eliminates.
+    """Return a table of the costs of the named orders, with the first eliminated vertices.
 
     >>> chain = nbgrad.elimination.Graph([50, 5, 100, 10], [(0, 1), (1, 2), (2, 3)])
     >>> print(nbgrad.elimination.table(chain))
@@ -33,13 +33,13 @@ def table(graph: Graph) -> str:
 
 
 def draw(graph: Graph, order: Iterable[int] | None = None) -> Drawing:
-    """The graph in the DOT language of Graphviz: each vertex with its number of elements, each edge
-    with the shape of its Jacobian; a dashed one takes no multiplications.
+    """Draw a graph in the DOT language of Graphviz.
 
-    With an `order`, each intermediate vertex says when it is eliminated and what that costs. In a
-    notebook the picture shows by itself; elsewhere `.svg()` gives it, and `str()` the text.
+    Vertices show their numbers of elements, and edges the shapes of their Jacobians; dashed edges
+    take no multiplications. With an `order`, intermediate vertices show their position and cost. A
+    notebook displays the picture; `.svg()` returns it, and `str()` returns the text.
 
-    Raises ValueError where `order` does not name every intermediate vertex once.
+    Raises ValueError if `order` does not contain each intermediate vertex once.
 
     >>> chain = nbgrad.elimination.Graph([50, 5, 100], [(0, 1), (1, 2)])
     >>> print(nbgrad.elimination.draw(chain, (1,)))

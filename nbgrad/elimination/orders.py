@@ -1,4 +1,4 @@
-"""Elimination orders by name, and the heuristics among them."""
+"""Named elimination orders and heuristics."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -8,28 +8,30 @@ from .exact import Order
 from .graph import Graph, Partial, require_graph
 
 SMALL = 12
-"""Up to so many intermediate vertices all orders are compared."""
+"""The maximum number of intermediate vertices for which all orders are compared."""
 EFFORT = 100_000
-"""How many eliminations the local search may count, which takes about a second."""
+"""The maximum number of eliminations in the local search, which take about a second."""
 
 
 COMPARED = ("forward", "reverse", "markowitz", "optimal")
-"""Orders that are fast to find."""
+"""Orders that are fast to compute."""
 
 
 def forward(graph: Graph) -> Order:
-    """The vertices as they are computed: forward mode with as many tangents as inputs."""
+    """Return the vertices in the order of their computation: forward mode."""
     return graph.intermediates
 
 
 def reverse(graph: Graph) -> Order:
-    """The vertices from the last to the first: reverse mode."""
+    """Return the vertices in reverse order: reverse mode."""
     return graph.intermediates[::-1]
 
 
 def markowitz(graph: Graph) -> Order:
-    """Always the vertex that is cheapest to eliminate next, the earliest of equals (Griewank and
-    Reese, On the calculation of Jacobian matrices by the Markowitz rule, 1991)."""
+    """Return the greedy order, which always eliminates the cheapest vertex next.
+
+    Griewank and Reese, On the calculation of Jacobian matrices by the Markowitz rule, 1991.
+    """
     partial, left, order = Partial(graph.sizes, graph.edges), list(graph.intermediates), []
     while left:
         vertex = min(left, key=partial.cost)
@@ -40,8 +42,10 @@ def markowitz(graph: Graph) -> Order:
 
 
 def local(graph: Graph, effort: int = EFFORT) -> Order:
-    """The best of forward, reverse and Markowitz order, with single vertices moved to other places
-    for as long as that makes it cheaper, or until that many eliminations have been counted."""
+    """Improve the best of forward, reverse and Markowitz order by moving single vertices.
+
+    The search stops at a local minimum, or after `effort` eliminations.
+    """
     modes = (reverse, forward) if graph.is_wide else (forward, reverse)
     best = min((find(graph) for find in (*modes, markowitz)), key=graph.cost)
     cost = graph.cost(best)
@@ -61,14 +65,14 @@ def local(graph: Graph, effort: int = EFFORT) -> Order:
 
 
 def exhaustive(graph: Graph) -> Order:
-    """The best of all orders, which need to be looked at only as long as they beat `local`."""
+    """Return the best of all orders."""
     known = local(graph)
     return exact.exhaustive(graph, graph.cost(known), known)
 
 
 @lru_cache(maxsize=256)
 def optimal(graph: Graph) -> Order:
-    """The best order that is known: see `order`."""
+    """Return the best known order; see `order`."""
     if graph.is_chain:
         return exact.chain(graph)
     return exhaustive(graph) if len(graph.intermediates) <= SMALL else local(graph)
@@ -85,22 +89,22 @@ NAMED: dict[str, Callable[[Graph], Order]] = {
 
 
 def order(graph: Graph, name: str = "optimal") -> Order:
-    """The intermediate vertices of `graph` in the order of that name.
+    """Return the intermediate vertices of `graph` in a named elimination order.
 
-    * "forward": as they are computed, which is forward mode.
-    * "reverse": from the last to the first, which is reverse mode.
-    * "markowitz": always the one that is cheapest to eliminate next.
+    * "forward": the order of computation, which is forward mode.
+    * "reverse": the reverse of it, which is reverse mode.
+    * "markowitz": always the cheapest vertex next.
     * "local": the best of these, improved by moving single vertices.
-    * "exhaustive": the best of all orders; 12 vertices take up to a second, 16 up to half a
-      minute, and each more twice that.
-    * "optimal": the best that is known, never above any of the first four: of a chain the best of
-      all, found in n^3 steps; of a graph with at most 12 intermediate vertices "exhaustive"; of a
-      larger one "local". It is kept for the next graph of the same sizes and edges.
+    * "exhaustive": the best of all orders. It takes up to a second for 12 vertices, up to half a
+      minute for 16, and twice as long for each further vertex.
+    * "optimal": the best known order, never worse than the first four: the exact optimum of a chain
+      in n^3 steps, "exhaustive" for up to 12 intermediate vertices, "local" for larger graphs. It
+      is cached for graphs with the same sizes and edges.
 
-    To find the best order is NP-complete (Naumann, Optimal Jacobian accumulation is NP-complete,
+    Finding the best order is NP-complete (Naumann, Optimal Jacobian accumulation is NP-complete,
     2008).
 
-    Raises TypeError for what is no `Graph`, ValueError for another name.
+    Raises TypeError if `graph` is not a `Graph`, ValueError for an unknown name.
 
     >>> chain = nbgrad.elimination.Graph([50, 5, 100, 10], [(0, 1), (1, 2), (2, 3)])
     >>> nbgrad.elimination.order(chain)
@@ -109,7 +113,7 @@ def order(graph: Graph, name: str = "optimal") -> Order:
     require_graph("order", graph)
     if name not in NAMED:
         raise ValueError(
-            f"elimination: there is no order {name!r}; name one of {', '.join(NAMED)}, or give the "
+            f"elimination: unknown order {name!r}: use one of {', '.join(NAMED)}, or pass the "
             "intermediate vertices"
         )
     return NAMED[name](graph)

@@ -1,4 +1,4 @@
-"""Recording: a function is run once at a point, and every op on what came of that is a step."""
+"""Recording of a function at a point as a tape of operations."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeGuard
@@ -22,8 +22,10 @@ from .structure import Edge
 
 
 class TapeEntry(NamedTuple):
-    """One vertex: the op that made it from `args`, plain values, and the value it made. `parents`
-    has the vertex, or None, that each argument is. The input is a vertex without an op."""
+    """A vertex: a primitive, its plain arguments and its result.
+
+    `parents` holds the vertex of each argument, or None. The input is a vertex without a primitive.
+    """
 
     primitive: Primitive | None
     params: dict[str, Any]
@@ -37,7 +39,7 @@ class TapeEntry(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What it is called: the op, and where it is an index, that."""
+        """The name of the primitive, or the index of an indexing operation."""
         if self.primitive is None:
             return "x"
         index = self.params["index"] if self.primitive is index_row else None
@@ -47,7 +49,7 @@ class TapeEntry(NamedTuple):
         return self.primitive.name
 
     def edges(self) -> dict[int, Edge]:
-        """The structure of the local Jacobian with respect to each parent."""
+        """Return the structure of the local Jacobian with respect to each parent."""
         if self.primitive is None:
             return {}
         shapes = [shape_of(arg) for arg in self.args]
@@ -61,13 +63,12 @@ class TapeEntry(NamedTuple):
         }
 
     def positions(self, parent: int) -> list[int]:
-        """Where that vertex stands among the arguments."""
+        """Return the positions of a vertex among the arguments."""
         return [i for i, other in enumerate(self.parents) if other == parent]
 
 
 class Tape:
-    """The steps of one level, in the order of their computation; an expression that is written
-    twice is one step."""
+    """The operations of one level, in the order of their computation, without duplicates."""
 
     def __init__(self, level: int, x: Any):
         self.level = level
@@ -75,15 +76,15 @@ class Tape:
         self._known: dict[tuple, int] = {}
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        """The recorded result of an op on recorded and other values."""
+        """Apply a primitive to recorded and other values, and record the result."""
         parents = [
             arg.vertex if self.owns(arg) and _has_partial(primitive, i) else None
             for i, arg in enumerate(args)
         ]
-        # A copy of what is plain, as the function may go on to write into its own array.
+        # Plain arrays are copied, because the function may modify them later.
         values = [arg.below if self.owns(arg) else _copied(operand(arg, primitive)) for arg in args]
         key = (
-            primitive,  # and not its name, which functions of users share
+            primitive,  # not its name, which user-defined primitives may share
             tuple(map(_key, parents, values)),
             tuple((name, static_key(params[name])) for name in sorted(params)),
         )
@@ -96,17 +97,17 @@ class Tape:
         return Recorded(self, self._known[key])
 
     def constant(self, value: Any) -> "Recorded":
-        """A step without parents, so that what is computed from it may be a step in its place."""
+        """Record a value without parents."""
         self.entries.append(TapeEntry(copy, {}, [value], [None], value))
         return Recorded(self, len(self.entries) - 1)
 
     def owns(self, x: Any) -> "TypeGuard[Recorded]":
-        """Whether it is a value of this tape."""
+        """Return whether x is a value of this tape."""
         return isinstance(x, Recorded) and x.level == self.level
 
 
 def _has_partial(primitive: Primitive, position: int) -> bool:
-    """A condition has none; one that is refused raises when it is asked for."""
+    """Return whether an argument is differentiated; refused arguments raise an error later."""
     return (
         not isinstance(primitive, Elementwise)
         or primitive.partials[position] is not None
@@ -127,7 +128,7 @@ def _key(vertex: int | None, value: Any) -> Any:
 
 
 class Recorded(Array):
-    """A value that records: the result of one step of a tape."""
+    """An array whose operations are recorded: a vertex of a tape."""
 
     __slots__ = ("aval", "level", "tape", "vertex")
     value_slots = ("vertex",)
@@ -140,7 +141,7 @@ class Recorded(Array):
         self.origin = self.views = None
 
     def _snapshot(self) -> "Recorded":
-        """This value, whatever is written to the array afterwards."""
+        """Return this value, which later writes to the array do not change."""
         return Recorded(self.tape, self.vertex)
 
     @classmethod
@@ -157,11 +158,11 @@ class Recorded(Array):
 
     @property
     def data(self) -> Any:
-        """The values, which take no derivative along."""
+        """The values, without derivatives."""
         return self.below.data if isinstance(self.below, TrackedArray) else self.below
 
     def item(self, *index: int) -> float:
-        """One element as a Python float; it takes no derivative along."""
+        """Return an element as a Python float, without derivatives."""
         return np.asarray(self.data).item(*index)
 
     def __bool__(self) -> bool:
@@ -172,8 +173,10 @@ class Recorded(Array):
 
 
 class Recording(NamedTuple):
-    """What a function did at a point: the steps that its result needs, of which the first is the
-    input and the last the result. There are none where the result does not depend on the input."""
+    """The operations that the result of a function depends on, from the input to the result.
+
+    `entries` is empty if the result does not depend on the input.
+    """
 
     x: Any
     out: Any
@@ -181,16 +184,16 @@ class Recording(NamedTuple):
 
     @property
     def edges(self) -> dict[tuple[int, int], Edge]:
-        """All local Jacobians, as pairs of steps."""
+        """All local Jacobians, by pairs of vertices."""
         return {(i, j): e for j, entry in enumerate(self.entries) for i, e in entry.edges().items()}
 
     def graph(self) -> Graph:
-        """Its linearised computational graph; vertices have the numbers of the steps.
+        """Return the linearised computational graph, whose vertices are the entries.
 
-        Where the function only takes its input apart, by steps whose Jacobians hold 0, 1 and -1
-        (an index, a reshape), into no more elements than there are, the parts are the inputs of the
-        graph, for they can be eliminated at the end for nothing. In the same way the parts that it
-        puts its result together from are the outputs.
+        If the function uses only parts of its input, by operations whose Jacobians hold 0, 1 and -1
+        (indexing, reshape), with at most as many elements in total, the parts become the inputs of
+        the graph, because eliminating them takes no multiplications. In the same way, the parts of
+        the result become its outputs.
         """
         sizes = [entry.size for entry in self.entries]
         labels = [entry.label for entry in self.entries]
@@ -207,8 +210,10 @@ Edges = dict[int, dict[int, Edge]]
 
 
 def _take_apart(end: int, ahead: Edges, behind: Edges, sizes: Sequence[int]) -> None:
-    """Cut off an end of the graph, and again each end that is left, where its parts can stand for
-    it. `ahead` are the edges of vertices that lead away from the end, `behind` those back to it."""
+    """Replace an end of the graph by its parts, repeatedly, if that takes no multiplications.
+
+    `ahead` are the edges of vertices that lead away from the end, `behind` those towards it.
+    """
     stack = [end]
     while stack:
         vertex = stack.pop()
@@ -222,14 +227,14 @@ def _take_apart(end: int, ahead: Edges, behind: Edges, sizes: Sequence[int]) -> 
 
 
 def record(f: Callable, x: Any) -> Recording:
-    """Run `f` at x.
+    """Run `f` at x and record it.
 
-    Raises TypeError where x is no array of floats, or `f` gives something else than one array.
+    Raises TypeError if x is not an array of floats, or if `f` does not return one array.
     """
     if not callable(f):
         raise TypeError(
-            f"elimination: not a function but a value of type {type(f).__name__}; give the "
-            "function itself, f and not f(x)"
+            f"elimination: not a function but a value of type {type(f).__name__}: pass the "
+            "function itself, f instead of f(x)"
         )
     x = _input(x)
     with new_level() as level:
@@ -240,8 +245,8 @@ def record(f: Callable, x: Any) -> Recording:
         out = below(f(given), level)
         if not isinstance(out, (Array, np.ndarray, np.generic, float, int)):
             raise TypeError(
-                f"elimination: the function gave {type(out).__name__}, not an array; return one "
-                "array (np.stack and np.concatenate join several)"
+                f"elimination: the function returned a {type(out).__name__}, not an array: return "
+                "one array (np.stack and np.concatenate join several)"
             )
         if not tape.owns(out):
             return Recording(x, out, ())
@@ -255,14 +260,14 @@ def _input(x: Any) -> Any:
     dtype = x.dtype if isinstance(x, Array) else np.asarray(x).dtype
     if dtype.kind != "f":
         raise TypeError(
-            f"elimination: x is of dtype {dtype}; derivatives are taken with respect to floats, so "
-            "write 2.0 for 2 or convert the array to float64"
+            f"elimination: x has dtype {dtype}, but only floats can be differentiated: write 2.0 "
+            "for 2, or convert the array to float64"
         )
     return array
 
 
 def _needed(entries: Sequence[TapeEntry], last: int) -> list[TapeEntry]:
-    """The steps that lead from the input, which is the first, to the last, numbered anew."""
+    """Return the entries between the input and the last one, renumbered."""
     needed = {0}
     stack = [last]
     while stack:

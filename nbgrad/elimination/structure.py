@@ -1,4 +1,4 @@
-"""What is known of a Jacobian without its numbers: its blocks, and whether it multiplies at all."""
+"""The structure of Jacobians: diagonal blocks, and entries of 0, 1 and -1."""
 
 import math
 from collections.abc import Sequence
@@ -8,29 +8,34 @@ from ..core.primitive import Primitive
 
 
 class Edge(NamedTuple):
-    """The Jacobian of one vertex with respect to another, flattened in C order: block diagonal with
-    `blocks` blocks of equal shape.
+    """The structure of the Jacobian of a vertex with respect to another, flattened in C order.
 
-    One block is a dense matrix, as many blocks as elements a diagonal one. `unit` says that all
-    entries are 0, 1 or -1, so that a product with it takes no multiplication.
+    It is block diagonal with `blocks` blocks of equal shape: one block is a dense matrix, and as
+    many blocks as elements are a diagonal matrix. `unit` means that all entries are 0, 1 or -1, so
+    products with it take no multiplications.
     """
 
     blocks: int = 1
     unit: bool = False
 
     def after(self, other: "Edge", size: int) -> "Edge":
-        """The product of this with the Jacobian `other` of a vertex of `size` elements. Unit ones
-        stay unit where one of the two has one entry for each of these elements."""
+        """Return the structure of the product with the Jacobian `other` of a vertex.
+
+        `size` is the size of the vertex. The product of unit Jacobians is unit if one of them has
+        one entry for each element.
+        """
         unit = self.unit and other.unit and size in (self.blocks, other.blocks)
         return Edge(math.gcd(self.blocks, other.blocks), unit)
 
     def factors(self, size: int) -> int:
-        """With how many entries of such a Jacobian a number is multiplied, where the vertex at its
-        other end has `size` elements."""
+        """Return the number of entries that a number is multiplied by.
+
+        `size` is the size of the vertex at the other end.
+        """
         return 0 if self.unit else size // self.blocks
 
     def parallel(self, other: "Edge") -> "Edge":
-        """The sum of two such Jacobians."""
+        """Return the structure of the sum of two Jacobians."""
         return Edge(math.gcd(self.blocks, other.blocks))
 
 
@@ -46,7 +51,9 @@ def local(
     out: Shape,
     params: dict,
 ) -> Edge:
-    """The structure of the Jacobian of a primitive with respect to the argument at `positions`,
-    more than one where it stands there several times."""
+    """Return the structure of the Jacobian of a primitive with respect to an argument.
+
+    There are several `positions` if the argument occurs several times.
+    """
     blocks = math.gcd(*(primitive.blocks(shapes, i, out, **params) for i in positions))
     return Edge(max(blocks, 1), len(positions) == 1 and primitive.is_unit(positions[0], **params))

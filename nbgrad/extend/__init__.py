@@ -1,7 +1,7 @@
-"""Functions with derivatives of your own, in autograd's call form: `primitive`, `defvjp`, `defjvp`.
+"""Custom derivatives with autograd's interface: `primitive`, `defvjp` and `defjvp`.
 
-`nbgrad.custom_rule` states the same in one call, and `nbgrad.custom_elementwise` an elementwise
-function of which C code is made.
+`nbgrad.custom_rule` does the same in one call, and `nbgrad.custom_elementwise` compiles an
+elementwise function.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ __all__ = ["defjvp", "defvjp", "primitive"]
 
 
 class primitive:
-    """Decorator: a function that is not looked into; `defvjp` and `defjvp` give its derivative.
+    """Decorator: define a function as a primitive, differentiated by `defvjp` and `defjvp`.
 
-    Raises NoRuleError where an argument without a rule is tracked.
+    Raises NoRuleError when it is called with a tracked argument that has no rule.
 
     >>> @primitive
     ... def double(x):
@@ -41,14 +41,14 @@ class primitive:
             if i not in self._vjps and i not in self._jvps:
                 if any(isinstance(leaf, Array) for leaf in trees.flatten(x)[0]):
                     raise NoRuleError(
-                        f"{self.__name__} has no derivative in argument {i}: give one by "
-                        "nbgrad.extend.defvjp, or None for zeros"
+                        f"{self.__name__} has no derivative in argument {i}: define one with "
+                        "nbgrad.extend.defvjp, or pass None for zero"
                     )
         return self.rule(*args, **options)
 
     def _pullback(self, ct: Any, out: Any, *args: Any, **options: Any) -> tuple:
         if not self._vjps:
-            raise NoRuleError(f"{self.__name__} has no vjp: give one by nbgrad.extend.defvjp")
+            raise NoRuleError(f"{self.__name__} has no vjp: define one with nbgrad.extend.defvjp")
         rules = [self._vjps.get(i) for i in range(len(args))]
         return tuple([rule and rule(out, *args, **options)(ct) for rule in rules])
 
@@ -61,8 +61,9 @@ class primitive:
 def defvjp(
     function: primitive, *vjps: Callable | None, argnums: Sequence[int] | None = None
 ) -> None:
-    """Give a primitive its pullbacks, by argument: `vjp(ans, *args)` gives the function of the
-    cotangent, and None stands for zeros.
+    """Define the pullbacks of a primitive, one for each argument.
+
+    `vjp(ans, *args)` returns a function of the cotangent; None means that the derivative is zero.
 
     >>> power = primitive(lambda x, n: x**n)
     >>> defvjp(power, lambda ans, x, n: lambda g: g * n * x ** (n - 1), None)
@@ -75,8 +76,10 @@ def defvjp(
 def defjvp(
     function: primitive, *jvps: Callable | None, argnums: Sequence[int] | None = None
 ) -> None:
-    """Give a primitive its pushforwards, by argument: `jvp(tangent, ans, *args)`, and None for
-    zeros. Without them forward mode transposes its pullbacks.
+    """Define the pushforwards of a primitive, one for each argument.
+
+    They are called as `jvp(tangent, ans, *args)`; None means that the derivative is zero. Without
+    them, forward mode transposes the pullbacks.
 
     >>> square = primitive(lambda x: x * x)
     >>> defjvp(square, lambda tangent, ans, x: 2 * x * tangent)

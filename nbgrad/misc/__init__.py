@@ -1,4 +1,4 @@
-"""Tools by the names that programs for autograd use, over what nbgrad has."""
+"""Utilities under the names of `autograd.misc`."""
 
 from .flatten import flatten
 

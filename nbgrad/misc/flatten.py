@@ -1,4 +1,4 @@
-"""Trees as vectors, under autograd's names."""
+"""Conversion between trees and vectors, under autograd's names."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,7 @@ __all__ = ["flatten", "flatten_func"]
 
 
 def flatten_func(func: Callable, example: Any) -> tuple[Callable, Callable, Any]:
-    """A function of trees as one of vectors, the function that builds a tree from a vector, and
-    `example` as a vector.
+    """Return `func` as a function of vectors, the inverse of `flatten`, and the flat `example`.
 
     >>> f, unflatten, x = flatten_func(lambda p: {"a": 2 * p["a"]}, {"a": np.ones(2)})
     >>> f(x), unflatten(x)

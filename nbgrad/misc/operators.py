@@ -1,7 +1,11 @@
-"""Transformations in autograd's call form: what is given first is the function and `argnum`, a
-position or several, then its arguments."""
+"""Transformations with autograd's interface.
+
+Each one takes a function and `argnum`, a position or several, and returns a function of the
+arguments.
+"""
 
 from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any
 
 from ..transforms import grad, hvp, jvp, vjp
@@ -14,7 +18,7 @@ __all__ = [
 
 
 def _at(f: Callable, argnum: Any, args: tuple, options: dict) -> tuple[Callable, Any]:
-    """The function of the argument, or the tuple of arguments, and where it is taken."""
+    """Return `f` as a function of the chosen argument, or tuple of arguments, and its value."""
     if isinstance(argnum, int):
         return lambda x: f(*args[:argnum], x, *args[argnum:][1:], **options), args[argnum]
     places = list(argnum)
@@ -28,97 +32,83 @@ def _at(f: Callable, argnum: Any, args: tuple, options: dict) -> tuple[Callable,
     return of_several, tuple([args[place] for place in places])
 
 
-def make_vjp(f: Callable, argnum: Any = 0) -> Callable:
-    """The function of f's arguments that gives its pullback and its value.
+def _curried(operator: Callable[[Callable, Any], Any]) -> Callable[..., Callable]:
+    """Return `operator(f, x)` as a transformation `(f, argnum)` that returns a function."""
+
+    def transformation(f: Callable, argnum: Any = 0) -> Callable:
+        return lambda *args, **options: operator(*_at(f, argnum, args, options))
+
+    update_wrapper(transformation, operator, ("__module__", "__name__", "__qualname__", "__doc__"))
+    del transformation.__dict__["__wrapped__"]  # its signature differs
+    return transformation
+
+
+@_curried
+def make_vjp(f: Callable, x: Any) -> tuple[Callable, Any]:
+    """Return a function that computes the pullback and the value of `f`.
 
     >>> pullback, value = make_vjp(np.sin)(0.0)
     >>> pullback(2.0), value
     (np.float64(2.0), np.float64(0.0))
     """
-
-    def made(*args: Any, **options: Any) -> tuple[Callable, Any]:
-        of_one, x = _at(f, argnum, args, options)
-        value, pullback = vjp(of_one, x)
-        return lambda ct: pullback(ct)[0], value
-
-    return made
+    value, pullback = vjp(f, x)
+    return lambda ct: pullback(ct)[0], value
 
 
-def make_jvp(f: Callable, argnum: Any = 0) -> Callable:
-    """The function of f's arguments that gives its pushforward: of a tangent it gives the value and
-    its tangent.
+@_curried
+def make_jvp(f: Callable, x: Any) -> Callable:
+    """Return a function that computes the pushforward of `f`.
+
+    The pushforward takes a tangent and returns the value and its tangent.
 
     >>> make_jvp(np.sin)(0.0)(2.0)
     (np.float64(0.0), np.float64(2.0))
     """
-
-    def made(*args: Any, **options: Any) -> Callable:
-        of_one, x = _at(f, argnum, args, options)
-        return lambda tangent: jvp(of_one, (x,), (tangent,))
-
-    return made
+    return lambda tangent: jvp(f, (x,), (tangent,))
 
 
-def make_hvp(f: Callable, argnum: Any = 0) -> Callable:
-    """The function of f's arguments that gives products with its Hessian, and the gradient.
+@_curried
+def make_hvp(f: Callable, x: Any) -> tuple[Callable, Any]:
+    """Return a function that computes products with the Hessian of `f`, and the gradient.
 
     >>> product, gradient = make_hvp(lambda x: x**3)(2.0)
     >>> product(1.0), gradient
     (np.float64(12.0), np.float64(12.0))
     """
-
-    def made(*args: Any, **options: Any) -> tuple[Callable, Any]:
-        of_one, x = _at(f, argnum, args, options)
-        return make_vjp(grad(of_one))(x)
-
-    return made
+    return make_vjp(grad(f))(x)
 
 
-def deriv(f: Callable, argnum: int = 0) -> Callable:
-    """The derivative of a function of a number, in forward mode; of an array, along ones.
+@_curried
+def deriv(f: Callable, x: Any) -> Any:
+    """Return the derivative of `f`, in forward mode; for an array, the derivative along ones.
 
     >>> deriv(np.exp)(0.0)
     np.float64(1.0)
     """
-
-    def derivative(*args: Any, **options: Any) -> Any:
-        of_one, x = _at(f, argnum, args, options)
-        return jvp(of_one, (x,), (ones_like(x),))[1]
-
-    return derivative
+    return jvp(f, (x,), (ones_like(x),))[1]
 
 
-def grad_and_aux(f: Callable, argnum: Any = 0) -> Callable:
-    """The function that gives the gradient of the first result of f, and the second result.
+@_curried
+def grad_and_aux(f: Callable, x: Any) -> tuple[Any, Any]:
+    """Return a function that computes the gradient of the first result of `f`, and the second one.
 
-    Raises TypeError where f gives no pair.
+    Raises TypeError if `f` does not return a pair.
 
     >>> grad_and_aux(lambda x: (x**2, "two results"))(3.0)
     (np.float64(6.0), 'two results')
     """
-
-    def both(*args: Any, **options: Any) -> tuple[Any, Any]:
-        of_one, x = _at(f, argnum, args, options)
-        return grad(of_one, has_aux=True)(x)
-
-    return both
+    return grad(f, has_aux=True)(x)
 
 
 hessian_vector_product = hvp
 
 
 def vector_jacobian_product(f: Callable, argnum: int = 0) -> Callable:
-    """The function of f's arguments and a cotangent of its result that gives that of an
-    argument.
+    """Return a function of the arguments of `f` and a cotangent that computes the vjp.
 
-    Raises DimensionMismatch for a cotangent of another shape than the result's.
+    Raises DimensionMismatch if the shapes of the cotangent and the result of `f` differ.
 
     >>> vector_jacobian_product(np.sin)(np.zeros(2), np.array([1.0, 2.0]))
     array([1., 2.])
     """
-
-    def product(*args: Any, **options: Any) -> Any:
-        of_one, x = _at(f, argnum, args[:-1], options)
-        return vjp(of_one, x)[1](args[-1])[0]
-
-    return product
+    return lambda *args, **options: make_vjp(f, argnum)(*args[:-1], **options)[0](args[-1])

@@ -1,5 +1,5 @@
-"""Descent in autograd's call form: `adam(grad, x0)`, where `grad(x, i)` is the gradient at the i-th
-step. `nbgrad.optim` has the optimisers themselves, with schedules, and states to save.
+"""Optimisers with autograd's interface: `adam(grad, x0)`, where `grad(x, i)` is the gradient in
+step i. `nbgrad.optim` has optimisers with schedules and explicit states.
 
 >>> adam(lambda x, i: 2 * (x - 3.0), np.zeros(1), num_iters=200, step_size=0.1).round(2)
 array([3.])
@@ -22,7 +22,7 @@ def sgd(
     step_size: float = 0.1,
     mass: float = 0.9,
 ) -> Any:
-    """Gradient descent with momentum: v = mass * v - (1 - mass) * g, and x + step_size * v."""
+    """Gradient descent with momentum: v = mass * v - (1 - mass) * g, x = x + step_size * v."""
     rule = optim.SGD(step_size * (1.0 - mass), mass)
     return _descend(rule, rule.init(x0), grad, x0, callback, num_iters)
 
@@ -36,7 +36,7 @@ def rmsprop(
     gamma: float = 0.9,
     eps: float = 1e-8,
 ) -> Any:
-    """Steps in units of the root of the mean square of late gradients, which begins at 1."""
+    """RMSProp: steps divided by the root of the running mean square, whose initial value is 1."""
     rule = optim.RMSProp(step_size, gamma, eps)
     state = rule.init(x0)
     leaves, rebuild = trees.flatten(state["square"])
@@ -54,7 +54,7 @@ def adam(
     b2: float = 0.999,
     eps: float = 1e-8,
 ) -> Any:
-    """Momentum in units of the root of the mean square (Kingma and Ba, 2015)."""
+    """Adam (Kingma and Ba, 2015)."""
     rule = optim.Adam(step_size, b1, b2, eps)
     return _descend(rule, rule.init(x0), grad, x0, callback, num_iters)
 
@@ -62,7 +62,7 @@ def adam(
 def _descend(
     rule: Any, state: dict, grad: Callable, x: Any, callback: Callable | None, num_iters: int
 ) -> Any:
-    """x after so many steps; `callback(x, i, g)` is called before each."""
+    """Return x after `num_iters` steps. `callback(x, i, g)` is called before each step."""
     for i in range(num_iters):
         g = grad(x, i)
         if callback:

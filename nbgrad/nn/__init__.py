@@ -1,4 +1,4 @@
-"""Layers: dataclasses of arrays that are called, and are trees for every transformation.
+"""Layers: callable dataclasses of arrays, which all transformations accept as trees.
 
 >>> rng = np.random.default_rng(0)
 >>> model = nbgrad.nn.Chain(nbgrad.nn.Dense.random(rng, 2, 8), np.tanh,
@@ -6,11 +6,11 @@
 >>> model(np.ones((5, 2))).shape
 (5, 1)
 
-A model is any object that is called; a layer is nothing else. `model(x)` evaluates. What acts
-otherwise in training, or changes by it, has a method `training(x)` that gives the result and the
-layer as it is afterwards: batch norm with new running statistics, dropout with the next random
-state. `y, model = nn.training(model, x)` is right for every model, and pure, so that a whole step
-of training compiles.
+A model is any callable object, and `model(x)` evaluates it. A layer that behaves differently in
+training, or is updated by it, has a method `training(x)` that returns the result and the updated
+layer: a batch norm with new running statistics, a dropout with the next random state.
+`y, model = nn.training(model, x)` works for every model. It is a pure function, so a whole training
+step can be compiled.
 """
 
 from .attention import Attention

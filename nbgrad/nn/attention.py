@@ -13,12 +13,12 @@ from .layers import Layer, Random, glorot_uniform, require_last
 
 @dataclass(repr=False)
 class Attention(Layer):
-    """Self-attention with several heads (Vaswani and others, 2017): each time gives a mean of the
-    values of all times, weighted by softmax(query . key / sqrt(n)), head by head.
+    """Multi-head self-attention (Vaswani and others, 2017).
 
-    (samples, times, width) gives the same shape. `weight` has shape (width, 3, heads, n), for
-    queries, keys and values of n = width / heads features, and `output` (heads, n, width). With
-    `causal` no time sees a later one.
+    For each head and time, the result is the mean of the values of all times with the weights
+    softmax(query . key / sqrt(n)). Input and output have shape (samples, times, width). `weight`
+    has shape (width, 3, heads, n), for queries, keys and values of n = width / heads features, and
+    `output` has shape (heads, n, width). With `causal`, later times are masked.
     """
 
     weight: Any
@@ -29,9 +29,12 @@ class Attention(Layer):
     def random(
         cls, rng: Random, width: int, heads: int, *, causal: bool = False, dtype: Any = np.float64
     ) -> "Attention":
-        """Glorot uniform weights. Raises ValueError where the heads do not divide the width."""
+        """Initialise with Glorot uniform weights.
+
+        Raises ValueError if the width is not divisible by the number of heads.
+        """
         if width % heads:
-            raise ValueError(f"Attention: {heads} heads do not divide a width of {width}")
+            raise ValueError(f"Attention: the width {width} is not divisible by {heads} heads")
         rng = np.random.default_rng(rng)
         n = width // heads
         return cls(

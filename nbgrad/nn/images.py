@@ -12,17 +12,17 @@ from .layers import Layer, Random, glorot_uniform, require_last
 
 
 def flatten(x: Any) -> Any:
-    """Each sample as one row: (samples, ...) gives (samples, n)."""
+    """Reshape (samples, ...) to (samples, n)."""
     return np.reshape(x, (shape_of(x)[0], -1))
 
 
 @dataclass(repr=False)
 class Conv2d(Layer):
-    """Each output pixel is a product of the pixels around it with `weight`, of shape
-    (height, width, channels in, channels out), plus `bias`, of shape (channels out,).
+    """Two-dimensional convolution, computed as one matrix product.
 
-    Images have the channels last: (samples, height, width, channels). `padding` zeros are put on
-    every side, and windows begin `stride` pixels apart. All windows are one matrix product.
+    `weight` has shape (height, width, channels in, channels out) and `bias` (channels out,). Images
+    have shape (samples, height, width, channels). `padding` zeros are added on every side, and
+    windows are `stride` pixels apart.
 
     >>> layer = nbgrad.nn.Conv2d.random(0, 1, 4, 3)
     >>> layer(np.ones((5, 8, 8, 1))).shape
@@ -37,8 +37,8 @@ class Conv2d(Layer):
     def __post_init__(self) -> None:
         if self.stride < 1 or self.padding < 0:
             raise ValueError(
-                f"Conv2d: a stride of {self.stride} and a padding of {self.padding}: windows begin "
-                "1 pixel apart or more, and 0 or more zeros are put on every side"
+                f"Conv2d: stride is {self.stride} and padding is {self.padding}; stride must be at "
+                "least 1 and padding at least 0"
             )
 
     @classmethod
@@ -53,7 +53,7 @@ class Conv2d(Layer):
         padding: int = 0,
         dtype: Any = np.float64,
     ) -> "Conv2d":
-        """Glorot uniform weights for windows of `size` by `size`, and a bias of zeros."""
+        """Initialise windows of `size` x `size` with Glorot uniform weights, and a zero bias."""
         area = size * size
         shape = (size, size, inputs, outputs)
         weight = glorot_uniform(rng, shape, area * inputs, area * outputs, dtype)
@@ -69,8 +69,8 @@ class Conv2d(Layer):
         n, height, width, _ = shape_of(x)
         if height < rows or width < columns:
             raise DimensionMismatch(
-                f"Conv2d: images of {height} x {width} pixels, padding counted, are smaller than "
-                f"its windows of {rows} x {columns}"
+                f"Conv2d: images of {height} x {width} pixels, with padding, are smaller than the "
+                f"windows of {rows} x {columns}"
             )
         s = self.stride
         down, across = (height - rows) // s + 1, (width - columns) // s + 1
@@ -91,8 +91,10 @@ register(Conv2d, fields=["weight", "bias"])
 
 @dataclass(repr=False)
 class MaxPool2d(Layer):
-    """The largest pixel of each square of `size` by `size`, channel by channel; what is left over
-    at the right and below is left out. Equal pixels share the gradient."""
+    """The maximum of each square of `size` x `size` pixels, for each channel.
+
+    Incomplete squares at the right and the bottom are dropped. Ties share the gradient evenly.
+    """
 
     size: int = 2
 
@@ -102,8 +104,10 @@ class MaxPool2d(Layer):
 
 @dataclass(repr=False)
 class MeanPool2d(Layer):
-    """The mean of each square of `size` by `size`, channel by channel; what is left over at the
-    right and below is left out."""
+    """The mean of each square of `size` x `size` pixels, for each channel.
+
+    Incomplete squares at the right and the bottom are dropped.
+    """
 
     size: int = 2
 
@@ -118,11 +122,11 @@ register(MeanPool2d, fields=[])
 def _squares(layer: Layer, x: Any, size: int) -> Any:
     shape = shape_of(x)
     if size < 1:
-        raise ValueError(f"{type(layer).__name__}: squares of {size} pixels; give 1 or more")
+        raise ValueError(f"{type(layer).__name__}: size is {size}; it must be at least 1")
     if len(shape) != 4 or min(shape[1:3]) < size:
         raise DimensionMismatch(
-            f"{type(layer).__name__}: an input of shape {shape}, where it takes images "
-            f"(samples, height, width, channels) of {size} x {size} pixels or more"
+            f"{type(layer).__name__}: an input of shape {shape}; expected images (samples, height, "
+            f"width, channels) of at least {size} x {size} pixels"
         )
     n, height, width, channels = shape
     down, across = height // size, width // size

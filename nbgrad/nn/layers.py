@@ -1,4 +1,4 @@
-"""Dense layers, embeddings, dropout, and chains of callables."""
+"""Dense layers, embeddings, dropout and chains."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -13,11 +13,11 @@ from ..runtime.kinds import is_a
 from ..transforms.trees import register
 
 Random = np.random.Generator | int
-"""A generator of NumPy's, or a seed."""
+"""A NumPy Generator or a seed."""
 
 
 class Layer:
-    """What layers share: a text that shows shapes and dtypes and no numbers."""
+    """Base class of layers, whose repr shows shapes and dtypes instead of values."""
 
     def __repr__(self) -> str:
         parts = [f"{f.name}={_shown(getattr(self, f.name))}" for f in fields(self)]  # pyright: ignore
@@ -31,9 +31,10 @@ def _shown(x: Any) -> str:
 
 
 def training(model: Any, x: Any) -> tuple[Any, Any]:
-    """`model(x)` as in training, and the model as it is afterwards.
+    """Evaluate a model in training mode; return the result and the updated model.
 
-    A model with a method `training` gives both; any other is `model(x)` and unchanged.
+    This calls `model.training(x)` if there is such a method; otherwise the result is `model(x)` and
+    the model is unchanged.
 
     >>> y, after = nbgrad.nn.training(nbgrad.nn.BatchNorm.of(2), np.array([[0.0, 2.0], [2.0, 6.0]]))
     >>> y.round(3)[0], after.mean
@@ -44,28 +45,27 @@ def training(model: Any, x: Any) -> tuple[Any, Any]:
 
 
 def require_last(layer: Any, x: Any, width: int, why: str, axes: int | None = None) -> None:
-    """Raise DimensionMismatch unless the last axis of x has this width, and x so many axes."""
+    """Raise DimensionMismatch if the last axis or the number of axes of x is wrong."""
     shape = shape_of(x)
     if not shape or shape[-1] != width or (axes is not None and len(shape) != axes):
         wanted = {3: "(samples, times, {})", 4: "(samples, height, width, {})"}
         form = wanted.get(axes or 0, "(..., {})").format(width)
         raise DimensionMismatch(
-            f"{type(layer).__name__}: an input of shape {shape}, where it takes {form}, as {why}"
+            f"{type(layer).__name__}: an input of shape {shape}; expected {form}, because {why}"
         )
 
 
 def glorot_uniform(
     rng: Random, shape: tuple[int, ...], inputs: int, outputs: int, dtype: Any = np.float64
 ) -> np.ndarray:
-    """Numbers uniform in +- sqrt(6 / (inputs + outputs)), so that signals keep their size from
-    layer to layer (Glorot and Bengio, 2010)."""
+    """Draw uniform numbers in +- sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010)."""
     draws = np.random.default_rng(rng).random(shape) - 0.5
     return (draws * np.sqrt(24 / (inputs + outputs))).astype(dtype)
 
 
 @dataclass(repr=False)
 class Dense(Layer):
-    """`x @ weight + bias`: weight has shape (inputs, outputs), bias (outputs,) or is None.
+    """`x @ weight + bias`. `weight` has shape (inputs, outputs); `bias` has (outputs,) or is None.
 
     >>> layer = nbgrad.nn.Dense(np.ones((3, 2)), np.zeros(2))
     >>> layer(np.ones((5, 3))).shape
@@ -79,7 +79,7 @@ class Dense(Layer):
     def random(
         cls, rng: Random, inputs: int, outputs: int, *, bias: bool = True, dtype: Any = np.float64
     ) -> "Dense":
-        """Glorot uniform weights, and a bias of zeros."""
+        """Initialise with Glorot uniform weights and a zero bias."""
         weight = glorot_uniform(rng, (inputs, outputs), inputs, outputs, dtype)
         return cls(weight, np.zeros(outputs, dtype) if bias else None)
 
@@ -92,49 +92,48 @@ class Dense(Layer):
 
 @dataclass(repr=False)
 class Embedding(Layer):
-    """Rows of `weight`, of shape (count, width), for integers: (...,) gives (..., width).
+    """Rows of a table `weight`, of shape (count, width): integers (...,) give (..., width).
 
-    Negative ones count from the end, as in NumPy. Raises IndexError for integers outside of the
-    table, TypeError for what is no integer.
+    Negative integers count from the end, as in NumPy. Raises IndexError for integers out of range,
+    TypeError for other inputs than integers.
     """
 
     weight: Any
 
     @classmethod
     def random(cls, rng: Random, count: int, width: int, *, dtype: Any = np.float64) -> "Embedding":
-        """Standard normal rows."""
+        """Initialise with standard normal rows."""
         return cls(np.random.default_rng(rng).standard_normal((count, width)).astype(dtype))
 
     def __call__(self, x: Any) -> Any:
         x = x if hasattr(x, "dtype") else np.asarray(x)
         if x.dtype.kind not in "iu":
             raise TypeError(
-                f"Embedding: an input of {x.dtype}, where it takes integers, one for each row of "
-                f"its table; x.astype(int) converts"
+                f"Embedding: an input of dtype {x.dtype}; expected integers: use x.astype(int)"
             )
         count = shape_of(self.weight)[0]
         if is_a(x, np.ndarray) and x.size and not (-count <= x.min() and x.max() < count):
             raise IndexError(
-                f"Embedding: inputs from {x.min()} to {x.max()}, where its table has the rows 0 "
-                f"to {count - 1}"
+                f"Embedding: inputs from {x.min()} to {x.max()}, but the rows are 0 to {count - 1}"
             )
         return self.weight[x]
 
 
 @dataclass(repr=False)
 class Dropout(Layer):
-    """In training each element is zero with the chance `rate`, and the others grow by
-    1 / (1 - rate); otherwise x itself. `state` is one of `nbgrad.random`."""
+    """In training, set each element to zero with probability `rate`, and scale by 1 / (1 - rate).
+
+    In evaluation, return x. `state` is a state of `nbgrad.random`.
+    """
 
     rate: float
     state: Any
 
     @classmethod
     def of(cls, rate: float, seed: int = 0) -> "Dropout":
-        """A layer whose random numbers begin with a seed. Raises ValueError for other rates than
-        those in [0, 1)."""
+        """Create a layer with a seed. Raises ValueError for a rate outside of [0, 1)."""
         if not 0 <= rate < 1:
-            raise ValueError(f"Dropout: a rate of {rate}; it is a chance, from 0 to below 1")
+            raise ValueError(f"Dropout: rate is {rate}; it must be in [0, 1)")
         return cls(float(rate), random.key(seed))
 
     def __call__(self, x: Any) -> Any:
@@ -151,7 +150,7 @@ register(Dropout, fields=["state"])
 
 @dataclass(init=False, repr=False)
 class Chain(Layer):
-    """Callables, each of which takes what the one before gave: layers, chains, functions.
+    """A composition of callables: layers, chains and functions.
 
     >>> chain = nbgrad.nn.Chain(np.cos, np.sin)
     >>> value, back = nbgrad.pullback(chain, 0.9)
@@ -164,7 +163,9 @@ class Chain(Layer):
     def __init__(self, *layers: Callable[..., Any]):
         for layer in layers:
             if not callable(layer):
-                raise TypeError(f"Chain: a {type(layer).__name__} is no layer: it cannot be called")
+                raise TypeError(
+                    f"Chain: a {type(layer).__name__} is not a layer: it is not callable"
+                )
         self.layers = layers
 
     def __call__(self, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Layers that normalise: over the batch, or over each sample."""
+"""Batch and layer normalisation."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +14,11 @@ from .layers import Layer, require_last
 
 @dataclass(repr=False)
 class BatchNorm(Layer):
-    """`scale * (x - mean) / sqrt(variance + epsilon) + shift` for each feature, the last axis.
+    """`scale * (x - mean) / sqrt(variance + epsilon) + shift` for each feature (the last axis).
 
-    In training mean and variance are those of the batch, over all other axes, the variance with
-    Bessel's correction; the layer that comes back has `(1 - momentum) * running + momentum *
-    batch`. Evaluation takes the running ones, which are constants of every derivative.
+    In training, mean and variance are those of the batch over all other axes, with Bessel's
+    correction, and the running statistics become `(1 - momentum) * running + momentum * batch`.
+    Evaluation uses the running statistics, which are constants in derivatives.
     """
 
     scale: Any
@@ -46,8 +46,8 @@ class BatchNorm(Layer):
         axes = tuple(range(len(shape) - 1))
         if int(np.prod(shape[:-1])) < 2:
             raise DimensionMismatch(
-                f"BatchNorm: an input of shape {shape} in training: the variance of a batch takes "
-                "two samples or more"
+                f"BatchNorm: an input of shape {shape} in training: the variance of a batch needs "
+                "at least two samples"
             )
         mean, variance = np.mean(x, axis=axes), np.var(x, axis=axes, ddof=1)
         keep = 1.0 - self.momentum
@@ -71,8 +71,7 @@ register(BatchNorm, fields=["scale", "shift", "mean", "variance"])
 
 @dataclass(repr=False)
 class LayerNorm(Layer):
-    """`scale * (x - mean) / sqrt(variance + epsilon) + shift`, with the mean and variance of the
-    last axis of each sample."""
+    """`scale * (x - mean) / sqrt(variance + epsilon) + shift`, with statistics of the last axis."""
 
     scale: Any
     shift: Any

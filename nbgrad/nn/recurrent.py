@@ -1,7 +1,7 @@
-"""Recurrent layers: (samples, times, inputs) gives (samples, times, width).
+"""Recurrent layers, from (samples, times, inputs) to (samples, times, width).
 
-The products with the inputs are one matrix product for all times; what remains is a scan, a real
-loop in a compiled function.
+The inputs of all times are multiplied by the weights in one matrix product, before a scan over the
+times.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,11 @@ from .layers import Layer, Random, glorot_uniform, require_last
 
 @dataclass(repr=False)
 class _Recurrent(Layer):
-    """Weights of all gates side by side: `inputs` of shape (inputs, gates * width), `hidden`
-    of shape (width, gates * width), `bias` of shape (gates * width,)."""
+    """The concatenated weights of all gates.
+
+    `inputs` has shape (inputs, gates * width), `hidden` (width, gates * width), and `bias`
+    (gates * width,).
+    """
 
     inputs: Any
     hidden: Any
@@ -27,7 +30,7 @@ class _Recurrent(Layer):
 
     @classmethod
     def random(cls, rng: Random, inputs: int, width: int, *, dtype: Any = np.float64) -> Any:
-        """Glorot uniform weights and biases of zeros."""
+        """Initialise with Glorot uniform weights and zero biases."""
         rng = np.random.default_rng(rng)
         gates = cls.gates * width
         return cls(
@@ -41,7 +44,7 @@ class _Recurrent(Layer):
         return shape_of(self.hidden)[0]
 
     def _driven(self, x: Any) -> Any:
-        """The products with the inputs, times first: (times, samples, gates * width)."""
+        """Return x @ inputs + bias, with shape (times, samples, gates * width)."""
         shape = shape_of(self.inputs)
         require_last(self, x, shape[0], f"its input weights have shape {shape}", axes=3)
         return np.transpose(x @ self.inputs + self.bias, (1, 0, 2))
@@ -52,9 +55,11 @@ class _Recurrent(Layer):
 
 @dataclass(repr=False)
 class GRU(_Recurrent):
-    """A gated recurrent unit (Cho and others, 2014), from a state h of zeros on:
-    h = (1 - z) * tanh(n) + z * h, with z and r sigmoids of inputs and h, and
-    n = x @ W + b + r * (h @ U)."""
+    """A gated recurrent unit (Cho and others, 2014), whose initial state h is zero.
+
+    h = (1 - z) * tanh(n) + z * h, where z and r are sigmoids of inputs and h, and
+    n = x @ W + b + r * (h @ U).
+    """
 
     gates: ClassVar[int] = 3
 
@@ -75,17 +80,17 @@ class GRU(_Recurrent):
 
 @dataclass(repr=False)
 class LSTM(_Recurrent):
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997), from zeros on:
-    c = f * c + i * tanh(g) and h = o * tanh(c), with sigmoids i, f and o and g of inputs and h.
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997), with zero initial states.
 
-    The forget gate has a bias of one at first, so that what is remembered lasts.
+    c = f * c + i * tanh(g) and h = o * tanh(c), where i, f and o are sigmoids of inputs and h. The
+    initial bias of the forget gate is one.
     """
 
     gates: ClassVar[int] = 4
 
     @classmethod
     def random(cls, rng: Random, inputs: int, width: int, *, dtype: Any = np.float64) -> Any:
-        """Glorot uniform weights, biases of zeros, and of ones for the forget gate."""
+        """Initialise with Glorot uniform weights and zero biases, ones for the forget gate."""
         layer = super().random(rng, inputs, width, dtype=dtype)
         layer.bias[width : 2 * width] = 1.0
         return layer

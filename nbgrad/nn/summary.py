@@ -1,4 +1,4 @@
-"""What a model holds: layer by layer, with shapes, parameters and bytes."""
+"""`summary`: the layers of a model with their shapes, parameters and bytes."""
 
 import math
 import sys
@@ -17,7 +17,7 @@ from .layers import Chain
 
 @dataclass(frozen=True)
 class Row:
-    """One layer: its place, its class, the shapes of its arrays, numbers and bytes."""
+    """A layer: its path, class, shapes of arrays, and numbers of parameters and bytes."""
 
     place: str
     name: str
@@ -28,18 +28,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Summary:
-    """The rows of a model; its text is a table, and `show()` prints one for the terminal."""
+    """The rows of a model. `str` returns a table, and `show()` prints one to the terminal."""
 
     rows: list[Row]
 
     @property
     def parameters(self) -> int:
-        """How many floats the model holds, running statistics among them."""
+        """The number of floats, including running statistics."""
         return sum(row.parameters for row in self.rows)
 
     @property
     def size(self) -> int:
-        """The bytes of all its arrays."""
+        """The size of all arrays in bytes."""
         return sum(row.size for row in self.rows)
 
     def _cells(self) -> list[tuple[str, ...]]:
@@ -61,7 +61,7 @@ class Summary:
     __repr__ = __str__
 
     def show(self) -> None:
-        """Print it, as a table with lines where rich is installed and this is a terminal."""
+        """Print the table, with rich if it is installed and stdout is a terminal."""
         if sys.stdout.isatty():
             try:
                 from rich.console import Console
@@ -83,9 +83,9 @@ _HEAD = ("layer", "kind", "shapes", "parameters", "bytes")
 
 
 def summary(model: Any) -> Summary:
-    """The layers of a model with their shapes, parameters and bytes.
+    """Return the layers of a model with their shapes, parameters and bytes.
 
-    Chains, and objects whose attributes are callables that hold numbers, are listed part by part.
+    Chains, and objects whose attributes are callables that hold numbers, are listed by their parts.
 
     >>> nbgrad.nn.summary(nbgrad.nn.Chain(nbgrad.nn.Dense.random(0, 2, 3), np.tanh))
     layer  kind   shapes        parameters  bytes
@@ -97,7 +97,7 @@ def summary(model: Any) -> Summary:
 
 
 def _parts(model: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """The layers that a model is made of, by their places; a layer itself."""
+    """Yield the layers of a model with their paths."""
     if isinstance(model, Chain):
         parts = {str(i): layer for i, layer in enumerate(model.layers)}
     elif isinstance(model, (list, tuple)):

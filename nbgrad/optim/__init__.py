@@ -1,4 +1,4 @@
-"""Optimisers as pure functions of states, gradients and parameters, which are trees.
+"""Optimisers as pure functions of state, gradients and parameters, which are trees.
 
 >>> w = np.array([3.0])
 >>> optimiser = nbgrad.optim.SGD(0.25)
@@ -7,9 +7,9 @@
 >>> w, state["step"]
 (array([1.5]), 1)
 
-A whole step, the loss and its gradient and the update, is one function that `nbgrad.compile`
-takes. A rate is a number or a schedule: a function of how many updates were made. Leaves without
-a gradient, such as integers, stay as they are.
+`nbgrad.compile` can compile a whole step with loss, gradient and update. A learning rate is a
+number or a schedule, a function of the number of updates. Leaves without a gradient, such as
+integers, do not change.
 """
 
 from .clipping import Clipped, clip, norm

@@ -1,4 +1,4 @@
-"""Gradients of a bounded norm."""
+"""Gradient clipping by norm."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from .leaves import like
 
 
 def norm(gradients: Any) -> Any:
-    """The root of the sum of the squares of all numbers in a tree.
+    """Return the Euclidean norm of all floats in a tree.
 
     >>> float(nbgrad.optim.norm({"a": np.array([3.0]), "b": np.array([[4.0]]), "c": None}))
     5.0
@@ -20,7 +20,7 @@ def norm(gradients: Any) -> Any:
 
 
 def clip(gradients: Any, limit: float) -> Any:
-    """The gradients, scaled so that their norm is at most `limit`.
+    """Scale gradients so that their norm is at most `limit`.
 
     >>> nbgrad.optim.clip(np.array([3.0, 4.0]), 1.0)
     array([0.6, 0.8])
@@ -33,7 +33,7 @@ def clip(gradients: Any, limit: float) -> Any:
 
 @dataclass(frozen=True)
 class Clipped:
-    """Another optimiser, which gets gradients of norm `limit` at most."""
+    """An optimiser that receives gradients clipped to the norm `limit`."""
 
     optimiser: Any
     limit: float

@@ -1,8 +1,8 @@
-"""Optimisers that take steps along gradients.
+"""First-order optimisers.
 
-Each has `init(parameters)`, the state before the first step, and `update(state, gradients,
-parameters)`, the next state and parameters; g is the gradient, w a parameter, t counts updates from
-1 on. A state is a dict of trees like the parameters, with "step", how many updates were made.
+`init(parameters)` returns the initial state, and `update(state, gradients, parameters)` the next
+state and parameters. A state is a dict of trees like the parameters, and "step" is the number of
+updates. In formulas, g is the gradient, w a parameter, and t the number of the update, from 1.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class SGD:
-    """Gradient descent: w - rate * g.
+    """Gradient descent: w = w - rate * g.
 
-    With momentum v = momentum * v + g and w - rate * v; with Nesterov's, w - rate * (g +
-    momentum * v) with that new v.
+    With momentum, v = momentum * v + g and w = w - rate * v; with Nesterov's momentum,
+    w = w - rate * (g + momentum * v) with the new v.
     """
 
     rate: Rate
@@ -53,8 +53,10 @@ class SGD:
 
 @dataclass(frozen=True)
 class RMSProp:
-    """Steps in units of the root of the mean square of late gradients (Hinton, 2012):
-    s = decay * s + (1 - decay) * g * g, and w - rate * g / (sqrt(s) + epsilon)."""
+    """RMSProp (Hinton, 2012).
+
+    s = decay * s + (1 - decay) * g * g, w = w - rate * g / (sqrt(s) + epsilon).
+    """
 
     rate: Rate = 0.01
     decay: float = 0.99
@@ -76,9 +78,11 @@ class RMSProp:
 
 @dataclass(frozen=True)
 class Adam:
-    """Momentum in units of the root of the mean square (Kingma and Ba, 2015):
-    m = beta1 * m + (1 - beta1) * g, s = beta2 * s + (1 - beta2) * g * g, and
-    w - rate * (m / (1 - beta1**t)) / (sqrt(s / (1 - beta2**t)) + epsilon)."""
+    """Adam (Kingma and Ba, 2015).
+
+    m = beta1 * m + (1 - beta1) * g, s = beta2 * s + (1 - beta2) * g * g,
+    w = w - rate * (m / (1 - beta1**t)) / (sqrt(s / (1 - beta2**t)) + epsilon).
+    """
 
     rate: Rate = 0.001
     beta1: float = 0.9
@@ -110,8 +114,11 @@ class Adam:
 
 @dataclass(frozen=True)
 class AdamW(Adam):
-    """Adam, and beside it each weight shrinks by rate * decay of itself (Loshchilov and Hutter,
-    2019). Only arrays of two axes or more do: biases, scales and running statistics do not."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
+
+    Subtracts rate * decay * w from arrays with at least two axes, so that biases, scales and
+    running statistics do not decay.
+    """
 
     decay: float = 0.01
 

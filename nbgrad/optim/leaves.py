@@ -1,4 +1,4 @@
-"""Trees of parameters, gradients and states, leaf by leaf."""
+"""Functions on the leaves of trees of parameters, gradients and states."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from ..transforms import trees
 
 
 def zeros_like(parameters: Any) -> Any:
-    """A tree of zeros for the floats of a tree, None for all else."""
+    """Return a tree with zeros for floats and None for other leaves."""
     leaves, rebuild = trees.flatten(parameters)
     return rebuild(
         [
@@ -25,19 +25,18 @@ def zeros_like(parameters: Any) -> Any:
 
 
 def each(op: str, f: Callable, gradients: Any, *given: Any) -> tuple:
-    """`f(gradient, *leaves)` for each leaf with a gradient: a tree for each of its results, in
-    which all other leaves are those of the trees `given`, in order.
+    """Apply `f(gradient, *leaves)` to each leaf with a gradient; return a tree for each result.
 
-    Raises TypeError where gradients nest in another way than the first of those, and
-    DimensionMismatch where a shape is another.
+    Other leaves are those of the trees `given`, in order. Raises TypeError if the gradients are
+    nested differently from the trees, DimensionMismatch if shapes differ.
     """
     parts = [trees.flatten(tree) for tree in given]
     slopes = trees.flatten(gradients)[0]
     if any(len(leaves) != len(slopes) for leaves, _ in parts):
         raise TypeError(
-            f"{op}: the gradients nest as {trees.describe(gradients)}, and parameters or state as "
-            f"{trees.describe(given[0])}: give the gradient of these parameters, and the state "
-            "that began with init(parameters)"
+            f"{op}: the gradients have the structure {trees.describe(gradients)}, but parameters "
+            f"or state {trees.describe(given[0])}: pass the gradient of these parameters, and the "
+            "state from init(parameters)"
         )
     rows = []
     for slope, *leaves in zip(slopes, *(leaves for leaves, _ in parts), strict=True):
@@ -55,7 +54,7 @@ def each(op: str, f: Callable, gradients: Any, *given: Any) -> tuple:
 
 
 def like(number: Any, x: Any) -> Any:
-    """A number in the dtype of x, which it must not widen."""
+    """Cast a number to the dtype of x, so that products with x keep it."""
     if is_a(number, (float, int)) and not is_a(number, np.generic):
         return number
     return number.astype(x.dtype) if hasattr(x, "dtype") else number

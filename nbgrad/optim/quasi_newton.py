@@ -1,4 +1,4 @@
-"""L-BFGS, which takes the whole of the data at each step."""
+"""L-BFGS for full-batch training."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,18 +14,18 @@ def lbfgs(
     compile: bool = False,
     **settings: Any,
 ) -> Any:
-    """SciPy's L-BFGS-B on `loss(parameters, *args)` from these parameters, a tree.
+    """Minimise `loss(parameters, *args)` with SciPy's L-BFGS-B. `parameters` is a tree.
 
     Arguments:
-        loss: gives one number.
-        steps: how many at most.
-        tolerance: it ends where no element of the gradient is larger, or the loss falls by a
-            smaller share.
+        loss: a function that returns one number.
+        steps: the maximum number of steps.
+        tolerance: stop if no element of the gradient is larger, or if the relative decrease of the
+            loss is smaller.
         compile: compile the loss with its gradient.
-        settings: those of `nbgrad.scipy.minimize`, such as bounds and callback.
+        settings: further arguments of `nbgrad.scipy.minimize`, such as bounds and callback.
 
-    Returns SciPy's result: `x`, a tree like the parameters, `fun`, the loss, `nit`, the steps, and
-    the rest. It raises as `nbgrad.scipy.minimize` does.
+    Returns SciPy's result, with `x`, a tree like the parameters, `fun`, the loss, and `nit`, the
+    number of steps. Raises the errors of `nbgrad.scipy.minimize`.
 
     >>> found = nbgrad.optim.lbfgs(lambda w: np.sum((w - 3.0) ** 2), np.zeros(2))
     >>> found.x.round(6)

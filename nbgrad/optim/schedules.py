@@ -1,7 +1,6 @@
-"""Rates that change: functions of how many updates were made before, 0 at the first one.
+"""Learning-rate schedules: functions of the number of previous updates.
 
-They are made of NumPy functions, so that a compiled step takes them too. Any function of that kind
-is a schedule.
+Any such function is a schedule. In a compiled step it must consist of NumPy functions.
 """
 
 from collections.abc import Callable
@@ -14,17 +13,17 @@ Rate: TypeAlias = float | Schedule
 
 
 def rate_at(rate: Rate, step: Any) -> Any:
-    """The rate of an update."""
+    """Return the rate of an update."""
     return rate(step) if callable(rate) else rate
 
 
 def constant(rate: float) -> Schedule:
-    """The same rate always."""
+    """Return a constant schedule."""
     return lambda step: rate
 
 
 def stepwise(rate: float, factor: float, every: int) -> Schedule:
-    """rate * factor**k after k times `every` updates.
+    """Return the schedule rate * factor**k, where k is the integer part of step / every.
 
     >>> [float(nbgrad.optim.stepwise(1.0, 0.1, 2)(step)) for step in range(4)]
     [1.0, 1.0, 0.1, 0.1]
@@ -34,13 +33,13 @@ def stepwise(rate: float, factor: float, every: int) -> Schedule:
 
 
 def exponential(rate: float, factor: float, every: int = 1) -> Schedule:
-    """rate * factor**(step / every)."""
+    """Return the schedule rate * factor**(step / every)."""
     _positive("exponential", every)
     return lambda step: rate * factor ** (step / every)
 
 
 def cosine(rate: float, steps: int, final: float = 0.0) -> Schedule:
-    """From `rate` down to `final` in `steps` updates along half a cosine, and `final` then.
+    """Return a schedule that decreases from `rate` to `final` along half a cosine in `steps`.
 
     >>> [round(float(nbgrad.optim.cosine(1.0, 4)(step)), 3) for step in (0, 2, 4, 9)]
     [1.0, 0.5, 0.0, 0.0]
@@ -51,8 +50,7 @@ def cosine(rate: float, steps: int, final: float = 0.0) -> Schedule:
 
 
 def warmup(rate: Rate, steps: int) -> Schedule:
-    """A rate or schedule, of which the first `steps` updates take a share that grows evenly:
-    1 / steps of it first, all of it from the last of them on.
+    """Return a schedule that increases linearly to `rate`, a number or schedule, in `steps`.
 
     >>> [float(nbgrad.optim.warmup(1.0, 4)(step)) for step in (0, 1, 3, 9)]
     [0.25, 0.5, 1.0, 1.0]
@@ -63,4 +61,4 @@ def warmup(rate: Rate, steps: int) -> Schedule:
 
 def _positive(name: str, steps: int) -> None:
     if not steps > 0:
-        raise ValueError(f"{name}: {steps} updates; give one or more")
+        raise ValueError(f"{name}: {steps} updates; there must be at least one")

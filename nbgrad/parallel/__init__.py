@@ -1,8 +1,8 @@
-"""Gradients of data in shards: the same numbers from threads, processes, a Dask cluster or MPI.
+"""Data-parallel gradients, on threads, processes, a Dask cluster or MPI.
 
-Each worker computes value and gradient of its own shards, compiled once; what travels is the
-parameters, once a step, and one flat buffer of sums. The engines are those that exist:
-`concurrent.futures`, `dask.distributed` (`pip install "nbgrad[dask]"`) and mpi4py
+Each worker computes value and gradient of its own shards with a function that it compiles once. In
+each step, the parameters are sent to the workers and one flat buffer of sums is sent back. The
+engines are `concurrent.futures`, `dask.distributed` (`pip install "nbgrad[dask]"`) and mpi4py
 (`pip install "nbgrad[mpi]"`).
 
 >>> def loss(w, x, y):

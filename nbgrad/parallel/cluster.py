@@ -1,4 +1,4 @@
-"""A Dask cluster, by `dask.distributed`: data stays on its workers, sums are made there."""
+"""The engine for Dask clusters: data stays on the workers, and sums are computed there."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import WorkerError
 from ..transforms import trees
-from .engines import Alone, Rows, Tell
+from .engines import Engine, Rows, Tell
 from .kept import Packed
 from .reads import CARRIED, checksums
 from .versions import Versions, here, require_same
@@ -22,25 +22,28 @@ from .work import TOGETHER, Part, Share, fold
 _TRIES = 6
 _PAUSE = 0.1  # seconds, doubled at each try
 _SMALL = 100_000  # bytes
-_LOOK, _WAIT = 5.0, 20.0  # seconds between two looks at whether there are workers; for one to come
+_LOOK, _WAIT = 5.0, 20.0  # seconds between checks for workers; seconds to wait for a worker
 
 
-class Cluster(Alone):
-    """A client of a cluster. Arrays that the caller holds are sent once and stay, as long as the
-    next step has the same ones; delayed ones are computed once, and stay where that was."""
+class Cluster(Engine):
+    """A client of a Dask cluster.
+
+    Arrays of the caller are sent once and stay on the workers while the next step uses the same
+    ones. Delayed arrays are computed once and stay where they were computed.
+    """
 
     copies = True
 
     def __init__(self, client: Any, workers: int | None = None, owned: bool = False):
-        """`workers` is how many threads of the cluster's there will be; where None those of now."""
+        """`workers` is the expected number of worker threads; None means the current number."""
         self._client, self._owned = client, owned
-        # As long as this lives, whoever comes and goes: bits depend on the number of shards.
+        # Constant, although workers may come and go: results depend on the number of shards.
         self.workers = workers or max(sum(client.nthreads().values()), 1)
         self._placed: dict[int, _Placed] = {}  # by the identity of a shard
         self._expects, self._seen = workers is not None, False  # workers
         self._changes = False  # whether a shard was written to between two steps
         for worker, found in client.run(_prepared, os.getpid(), on_error="return").items():
-            if isinstance(found, OSError):  # it died just now; its tasks go to others
+            if isinstance(found, OSError):  # it has just died; its tasks go to others
                 continue
             if isinstance(found, Exception):
                 raise WorkerError(f"parallel: the worker {worker} cannot run nbgrad: {found}")
@@ -48,21 +51,26 @@ class Cluster(Alone):
 
     @classmethod
     def local(cls, distributed: Any, workers: int | None) -> "Cluster":
-        """A cluster of this machine's cores, or the one that DASK_SCHEDULER_ADDRESS names."""
+        """Return a cluster on this machine, or the one given by DASK_SCHEDULER_ADDRESS."""
         if import_module("dask.config").get("scheduler-address", None):
             return cls(distributed.Client(), workers, owned=True)
         cluster = {"n_workers": workers, "threads_per_worker": 1 if workers else None}
         return cls(distributed.Client(**cluster, dashboard_address=":0"), workers, owned=True)
 
     def held(self, arrays: tuple[Any, ...]) -> Callable[[Rows], Any]:
-        """As the result of a task, which Dask does again where its worker died, and which workers
-        copy from each other."""
+        """Hold arrays as the result of a task.
+
+        Workers copy it from each other, and Dask repeats the task if its worker dies.
+        """
         source = self._task(_opened, _Sealed(arrays))
         return lambda rows: self._client.submit(_rows, source, rows, pure=False)
 
     def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
-        """Dask computes again what a worker took with it. A step begins anew where that was data
-        that only the caller can send, or where the worker died while it was sent."""
+        """Return the sum of the parts of all shards.
+
+        Dask repeats the tasks of a worker that died. The step is repeated if data was lost that
+        only the caller can send, or if the worker died while it received data.
+        """
         distributed = import_module("distributed")
         again = CancelledError, distributed.comm.CommClosedError
         for i in range(_TRIES):
@@ -70,23 +78,23 @@ class Cluster(Alone):
                 return self._step(share, params, shards)
             except distributed.KilledWorker as error:
                 raise WorkerError(
-                    f"parallel: a shard kills its worker, for want of memory perhaps: {error}"
+                    f"parallel: a shard kills its worker, perhaps for lack of memory: {error}"
                 ) from error
             except Exception as error:
                 if self._client.status != "running":
                     raise WorkerError(
                         "parallel: the scheduler of the cluster is lost, or its client was closed: "
-                        "start the cluster again, and make a new client and a new value_and_grad "
-                        "with it; a training goes on from its last checkpoint"
+                        "restart the cluster and create a new client and a new value_and_grad; a "
+                        "training can continue from its last checkpoint"
                     ) from None
                 if not isinstance(error, again):
                     raise
                 self._placed = {}
                 time.sleep(_PAUSE * 2**i)  # until the scheduler knows
         raise WorkerError(
-            f"parallel: workers died {_TRIES} times in this step, and data with them. Give shards "
-            "as functions that load them, or as client.submit(load, ...), which Dask does again; "
-            "what was scattered to one worker is gone with it"
+            f"parallel: workers died {_TRIES} times in this step, and their data is lost. Pass "
+            "shards as functions that load them, or as client.submit(load, ...), which Dask can "
+            "repeat; scattered data is lost with its worker"
         )
 
     def _step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
@@ -94,7 +102,7 @@ class Cluster(Alone):
         if self._changes:
             self._forget_changed()
         futures = self._place(shards)
-        # What is small goes with each task and comes back as it is: a hop less each way.
+        # Small parameters are sent with each task, and the caller sums: two transfers less.
         sent, small, made = _Sealed(params), _is_small(params), []
         if not small:
             sent = self._task(_opened, sent, f"parameters-{step}")
@@ -108,7 +116,7 @@ class Cluster(Alone):
                 groups = [parts[i : i + TOGETHER] for i in range(0, len(parts), TOGETHER)]
                 parts = client.map(fold, groups, pure=False)
                 made += parts
-            # While the workers compute, unless that was in vain before.
+            # Checked while the workers compute, unless a step had to be repeated before.
             if not self._changes and self._forget_changed():
                 self._changes = True
                 client.cancel(made)
@@ -119,7 +127,7 @@ class Cluster(Alone):
             raise
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
-        """The results, where there are workers to wait for."""
+        """Return the results of tasks, and check that there are workers while waiting."""
         distributed, waiting = import_module("distributed"), futures
         while waiting:
             try:
@@ -128,12 +136,14 @@ class Cluster(Alone):
                 self._require_workers()
                 continue
             if any(future.status != "finished" for future in done):
-                break  # gather raises what was wrong
+                break  # gather raises the error
         return self._client.gather(futures)
 
     def _require_workers(self) -> None:
-        """Raise WorkerError where no worker comes, unless there were none yet and `workers` says
-        that there will be."""
+        """Raise WorkerError if there are no workers.
+
+        A cluster that is expected to have workers, and had none yet, is waited for without limit.
+        """
         client = self._client
         if self._expects and not self._seen:
             client.wait_for_workers(1)
@@ -142,23 +152,23 @@ class Cluster(Alone):
         except TimeoutError:
             raise WorkerError(
                 f"parallel: the cluster at {client.scheduler.address} has no workers, and none "
-                f"came in {_WAIT:g} s: start some, as by cluster.scale(2), and call again; data "
-                "that only they had is sent again"
+                f"started in {_WAIT:g} s: start some, for example with cluster.scale(2), and call "
+                "again; lost data is sent again"
             ) from None
         self._seen = True
 
     def _task(self, function: Callable, argument: Any, key: str | None = None) -> Any:
-        """A task with much in it: Dask's warning about that is meant for many such tasks."""
+        """Submit a task with a large argument, without Dask's warning about large graphs."""
         dask = import_module("dask")
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             return self._client.submit(function, argument, key=key, pure=False)
 
     def _packed(self, f: Callable) -> Packed:
-        """As Dask pickles functions: by value where they are not of a module."""
+        """Pickle a function with Dask's pickler: by value if it is not importable."""
         return Packed(import_module("distributed.protocol.pickle").dumps(f))
 
     def _place(self, shards: Sequence[Any]) -> list[Any]:
-        """What stands for each shard in a task."""
+        """Return the futures of shards; send those that are new."""
         before, self._placed = self._placed, {}
         if any(id(shard) not in before for shard in shards):
             self._require_workers()
@@ -169,7 +179,7 @@ class Cluster(Alone):
         return [self._placed[id(shard)].future for shard in shards]
 
     def _forget_changed(self) -> bool:
-        """Forget the shards that were written to since they were sent; whether there are any."""
+        """Forget shards that were modified after they were sent; return whether there are any."""
         changed = [key for key, x in self._placed.items() if _sum(x.shard) != x.sent]
         for key in changed:
             del self._placed[key]
@@ -211,14 +221,14 @@ class Cluster(Alone):
 
 
 def _prepared(caller: int) -> Versions:
-    """Leave Ctrl-C to the caller, where the caller started this worker on the same terminal."""
+    """Ignore Ctrl-C in a worker that the caller started on the same terminal."""
     if os.getppid() == caller and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return here()
 
 
 class _Placed(NamedTuple):
-    """A shard, its checksum when it was sent, and what stands for it in tasks."""
+    """A shard, its checksum when it was sent, and its future."""
 
     shard: Any
     sent: bytes
@@ -226,7 +236,7 @@ class _Placed(NamedTuple):
 
 
 def _sum(shard: Any) -> bytes:
-    """The checksum of what the caller has of a shard."""
+    """Return the checksum of the arrays of a shard that the caller holds."""
     is_dask_collection = import_module("dask").is_dask_collection
     Future = import_module("distributed").Future
     parts = shard if isinstance(shard, (tuple, list)) else ()
@@ -247,7 +257,7 @@ def _rows(arrays: tuple[Any, ...], rows: Rows) -> tuple:
 
 
 class _Sealed:
-    """Parameters or data in a task: Dask does not look inside them for keys of others."""
+    """Parameters or data of a task, in which Dask does not search for other tasks."""
 
     def __init__(self, params: Any):
         self.params = params

@@ -1,4 +1,4 @@
-"""Threads and processes of this machine, by `concurrent.futures`, and any executor like those."""
+"""The engines for threads, processes and other executors of `concurrent.futures`."""
 
 import pickle
 import signal
@@ -25,14 +25,14 @@ import numpy as np
 
 from ..errors import NbgradError, WorkerError
 from ..runtime.cores import cores
-from .engines import Alone, Rows, Tell
+from .engines import Engine, Rows, Tell
 from .kept import Kept, Packed
 from .stored import Piece, store
 from .work import Part, Share, Tree
 
 
-class Given(Alone):
-    """An executor that belongs to the user."""
+class Given(Engine):
+    """An executor that the user provides."""
 
     def __init__(self, executor: Executor | None, workers: int | None):
         self._executor = executor
@@ -51,8 +51,8 @@ class Given(Alone):
             if isinstance(pool, ProcessPoolExecutor):
                 work = partial(_part_of, *_require_sent(share, params))  # once for all shards
                 shards = [Packed(*_require_sent(x)) if callable(x) else x for x in shards]
-            # Some more are under way than can run, and a sum is kept in place of its parts: data in
-            # many pieces never is in memory as a whole.
+            # Only some shards are submitted ahead, and sums replace their parts, so that data in
+            # many shards is never in memory as a whole.
             ahead = 2 * self.workers
             while True:
                 while len(futures) < ahead and (i := next(rest, None)) is not None:
@@ -68,17 +68,13 @@ class Given(Alone):
                 f = Packed(*_require_sent(f, *items)[:1])
             futures.extend((i, pool.submit(f, item)) for i, item in enumerate(items))
             for done, future in enumerate(as_completed([one for _, one in futures]), start=1):
-                future.result()  # raises at once what an item raised
+                future.result()  # raises the error of an item at once
                 tell(done)
             return [future.result() for _, future in futures]
 
-    def close(self) -> None:
-        """The executor is the user's to end."""
-
 
 class Threads(Given):
-    """Threads of this process, new ones in each step: compiled programs let others run beside them,
-    and nothing is left that a fork could miss."""
+    """Threads of this process, started in each step, so that a fork between steps is safe."""
 
     def __init__(self, workers: int | None):
         super().__init__(None, workers)
@@ -90,8 +86,10 @@ class Threads(Given):
 
 
 class Processes(Given):
-    """Processes that are started at the first step and kept. They are spawned, not forked: a forked
-    child of a process with threads may hang."""
+    """Processes, started at the first step.
+
+    They are spawned, because a forked child of a process with threads may deadlock.
+    """
 
     copies = True
 
@@ -111,7 +109,7 @@ class Processes(Given):
             raise
 
     def held(self, arrays: tuple[np.ndarray, ...]) -> Callable[[Rows], Any]:
-        """In files that all map, but for arrays that are mapped already: of those rows are sent."""
+        """Store arrays in memory-mapped files. Rows of arrays already mapped are sent instead."""
         if any(isinstance(x.base, (np.memmap, mmap)) for x in arrays):
             return super().held(arrays)
         self._folders.append(folder := TemporaryDirectory(prefix="nbgrad-"))
@@ -130,13 +128,15 @@ class Processes(Given):
 
 
 class _Worker(SpawnProcess):
-    """A process that Ctrl-C does not reach before `_leave_interrupts` runs in it: imports would end
-    in a traceback."""
+    """A process in which Ctrl-C is blocked until `_leave_interrupts` runs.
+
+    Otherwise Ctrl-C during its imports would print a traceback.
+    """
 
     def start(self) -> None:
         if sys.platform == "win32":
             return super().start()
-        ensure_running()  # which would unblock the signal
+        ensure_running()  # otherwise started by super().start(), which would unblock the signal
         # The new process inherits the mask.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -150,7 +150,7 @@ class _Context(SpawnContext):
 
 
 def _leave_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; the caller's is the one that answers."""
+    """Ignore Ctrl-C, which reaches all processes of a terminal, and leave it to the caller."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
@@ -166,7 +166,7 @@ def _workers(pool: Executor) -> int:
 
 @contextmanager
 def _cancelled() -> Iterator[deque[tuple[int, Future]]]:
-    """Futures under way, by number; where the body fails or is interrupted, none of them begins."""
+    """Yield a queue of (number, future); cancel the futures if the body fails."""
     futures: deque[tuple[int, Future]] = deque()
     try:
         yield futures
@@ -178,15 +178,15 @@ def _cancelled() -> Iterator[deque[tuple[int, Future]]]:
 
 @contextmanager
 def _named(futures: deque[tuple[int, Future]], every: Sequence[Any], what: str) -> Iterator[None]:
-    """In place of an executor's word that a worker died, which of the shards may have done it."""
+    """Replace BrokenExecutor by a WorkerError that names the shards without a result."""
     try:
         yield
     except BrokenExecutor as broken:
         numbers = [str(i) for i, future in futures if future.exception() is not None]
         raise WorkerError(
-            f"parallel: a worker died; without a result of the {len(every)} are {what} "
-            f"{', '.join(numbers) or 'none'}. It may have been killed for want of memory, or have "
-            'crashed; in a script, stand what starts workers under if __name__ == "__main__":'
+            f"parallel: a worker died; of {len(every)} there is no result of {what} "
+            f"{', '.join(numbers) or 'none'}. It may have crashed, or been killed for lack of "
+            'memory; in a script, start workers under if __name__ == "__main__":'
         ) from broken
 
 
@@ -195,8 +195,10 @@ def _part_of(share: bytes, params: bytes, index: int, shard: Any) -> Part:
 
 
 def _require_sent(*given: Any) -> list[bytes]:
-    """What is sent to another process. Raises TypeError for what cannot be, before it comes to a
-    pool of processes: that may wait for ever after it."""
+    """Pickle values for another process. Raises TypeError if that fails.
+
+    They are pickled here because a process pool may deadlock after a failure.
+    """
     sent = []
     for x in given:
         try:
@@ -208,6 +210,6 @@ def _require_sent(*given: Any) -> list[bytes]:
             name = getattr(x, "__qualname__", f"a {type(x).__name__}")
             raise TypeError(
                 f"parallel: {name} cannot be sent to another process ({error}): define it, and the "
-                "functions in it, at the top of a module, with what they need as arguments"
+                "functions that it uses, at the top level of a module, and pass data as arguments"
             ) from error
     return sent

@@ -1,4 +1,4 @@
-"""Value and gradient of a loss over shards of data, on any engine."""
+"""`value_and_grad` of a loss over shards of data, on any engine."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -22,40 +22,40 @@ def value_and_grad(
     workers: int | None = None,
     compile: bool = True,
 ) -> "ValueAndGrad":
-    """The function that gives the value of a loss and its gradient over data in shards.
+    """Return a function that computes a loss and its gradient over shards of data.
 
     Arguments:
-        loss: called as `loss(params, *shard)`, gives one number. Other processes must be able to
-            import it; Dask takes any function.
-        engine: who computes. None or "threads": threads here. "processes": processes of this
-            machine. Any `concurrent.futures` executor. A `dask.distributed.Client`, or "dask" for a
-            cluster on this machine. An MPI communicator of mpi4py, or "mpi" for all ranks.
-        reduce: "mean", where the loss is a mean over rows: shards weigh as the first axis of their
-            first array is long, one without rows nothing. "sum": values and gradients are added.
-        workers: how many, for an engine that is named; all cores where None. For a cluster or an
-            executor, how many it will have; those of now where None.
-        compile: compile the loss and its gradient, once a worker for each shape of a shard.
+        loss: called as `loss(params, *shard)`, returns one number. Other processes must be able to
+            import it; Dask accepts any function.
+        engine: None or "threads" for threads of this process; "processes" for processes of this
+            machine; a `concurrent.futures` executor; a `dask.distributed.Client`, or "dask" for a
+            cluster on this machine; an MPI communicator of mpi4py, or "mpi" for all ranks.
+        reduce: "mean" if the loss is a mean over rows: shards are weighted by the length of the
+            first axis of their first array. "sum" to add values and gradients.
+        workers: the number of workers of an engine given by name, by default the number of cores.
+            For a cluster or an executor, the expected number, by default the current one.
+        compile: compile the loss and its gradient, on each worker once for each shape of a shard.
 
-    The result is called as `vg(params, shards)` and gives `(value, gradient)`, of the loss of all
-    the data, as `nbgrad.value_and_grad` does:
+    Call the result as `vg(params, shards)`. It returns `(value, gradient)` for all the data, as
+    `nbgrad.value_and_grad` does:
 
         mean: sum(n_i loss(params, *shard_i)) / sum(n_i)        sum: sum(loss(params, *shard_i))
 
-    `params` are floats in any nesting. `shards` is a list of shards: a tuple of arrays; a function
-    without arguments that gives one, called where it is needed in each step; on Dask also a future
-    or a delayed one, or a tuple of those. On MPI each rank gives its own shards, maybe none, and
-    equal parameters.
+    `params` are floats, nested in any way. `shards` is a list. A shard is a tuple of arrays, or a
+    function without arguments that returns one, called by the worker in each step; with Dask also a
+    future or a delayed value, or a tuple of these. With MPI, each rank passes its own shards, or
+    none, and the same parameters.
 
-    Parameters travel once a step, and one flat float64 buffer of sums. Sums have a fixed order: the
-    bits are the same from run to run, for any number of workers, and on all engines but MPI, where
-    they are those of the same number of ranks.
+    Each step sends the parameters once, and one flat float64 buffer of sums back. The order of
+    summation is fixed: results are bitwise identical from run to run, for any number of workers and
+    for all engines except MPI, for which they depend on the number of ranks.
 
-    `vg.report` tells of the last step; `vg.close()`, or `with` around, ends workers of a named
-    engine.
+    `vg.report` describes the last step. `vg.close()`, or a `with` block, stops the workers of an
+    engine given by name.
 
-    Raises TypeError for a shard that is no tuple, a loss that cannot be sent and an engine that is
-    none; WorkerError for a worker that died, where its engine does not start it again, or has
-    other versions; what the loss raises, with a note that names the shard.
+    Raises TypeError for a shard that is not a tuple, a loss that cannot be pickled or an unknown
+    engine; WorkerError if a worker has other versions, or died and its engine does not replace it;
+    errors of the loss, with a note that names the shard.
 
     >>> vg = nbgrad.parallel.value_and_grad(lambda w, x: np.sum(w * x), reduce="sum")
     >>> vg(2.0, [(np.ones(2),), (np.ones(3),)])
@@ -63,13 +63,13 @@ def value_and_grad(
     """
     trees.require_function("parallel.value_and_grad", loss)
     if reduce not in ("mean", "sum"):
-        raise ValueError(f'parallel.value_and_grad: reduce={reduce!r}; give "mean" or "sum"')
+        raise ValueError(f'parallel.value_and_grad: reduce={reduce!r}: use "mean" or "sum"')
     share = Share(loss, reduce == "mean", compile)
     return ValueAndGrad(share, engine_of(engine, workers))
 
 
 class ValueAndGrad:
-    """What `nbgrad.parallel.value_and_grad` gives."""
+    """The result of `nbgrad.parallel.value_and_grad`."""
 
     def __init__(self, share: Share, engine: Engine):
         self._share, self._engine = share, engine
@@ -81,40 +81,42 @@ class ValueAndGrad:
         _require_plain(leaves)
         shards = list(shards)
         if not shards and not isinstance(self._engine, Ranks):
-            raise ValueError("parallel.value_and_grad: no shards; give one or more")
+            raise ValueError("parallel.value_and_grad: shards is empty: pass at least one")
         total, seen = self._engine.step(self._share, params, shards)
         self._report = Report(time.perf_counter() - started, seen)
         weight, found = total[0], total[1:]
         if self._share.mean:
             if weight == 0.0:
-                raise ValueError("parallel.value_and_grad: no shard has a row; there is no mean")
+                raise ValueError("parallel.value_and_grad: no shard has a row to average")
             found = found / weight
         return float(found[0]), rebuild(_split(found[1:], leaves))
 
     @property
     def report(self) -> Report:
-        """Who computed what in the last step. Raises ValueError before the first."""
+        """The work of each worker in the last step. Raises ValueError before the first step."""
         if self._report is None:
-            raise ValueError("report: there was no step yet")
+            raise ValueError("report: there is no report before the first step")
         return self._report
 
     @property
     def workers(self) -> int:
-        """How many shards are computed at once; on MPI the number of ranks."""
+        """The number of shards computed at once; with MPI the number of ranks."""
         return self._engine.workers
 
     @property
     def leads(self) -> bool:
-        """Whether this process should show and write what comes out: on MPI rank 0 alone."""
+        """Whether this process should print and write results: with MPI, only rank 0."""
         return self._engine.leads
 
     def mine(self, shards: Iterable[Any]) -> list[Any]:
-        """Those of all shards that this process hands in: on MPI every so many-th, else all. With
-        `vg(params, vg.mine(shards))` the same program is right on every engine."""
+        """Select the shards of this process: those of this rank with MPI, otherwise all.
+
+        `vg(params, vg.mine(shards))` works with every engine.
+        """
         return self._engine.mine(list(shards))
 
     def close(self) -> None:
-        """End the workers that were started for an engine given by name; a user's own go on."""
+        """Stop the workers of an engine given by name."""
         self._engine.close()
 
     def __enter__(self) -> "ValueAndGrad":
@@ -127,8 +129,8 @@ class ValueAndGrad:
 def _require_plain(leaves: list[Any]) -> None:
     if any(isinstance(x, Array) for x in leaves):
         raise TypeError(
-            "parallel.value_and_grad: tracked parameters: no graph goes on to other workers; give "
-            "plain arrays, w.data for w"
+            "parallel.value_and_grad: tracked parameters: the graph cannot be sent to workers; "
+            "pass plain arrays, w.data instead of w"
         )
     if not any(map(trees.is_differentiable, leaves)):
         raise TypeError(
@@ -138,7 +140,7 @@ def _require_plain(leaves: list[Any]) -> None:
 
 
 def _split(vector: np.ndarray, leaves: list[Any]) -> list[Any]:
-    """The gradient of each leaf, with its shape and dtype; None for what is no float."""
+    """Split a vector into gradients with the shapes and dtypes of the leaves; None for integers."""
     found: list[Any] = []
     at = 0
     for leaf in leaves:

@@ -1,4 +1,4 @@
-"""Work that a process keeps: what one task has compiled, the next ones find."""
+"""Callables that worker processes cache, so that later tasks use what was compiled."""
 
 import pickle
 import threading
@@ -17,10 +17,10 @@ _lock = fork_safe(threading.Lock())
 
 
 class Kept:
-    """A callable that is pickled as its class and what that was made of, with checksums of that.
+    """A callable that is pickled as its class and constructor arguments, with checksums of them.
 
-    The first of its parts is the function that it is about. A process keeps the first that it reads
-    of each one, as long as the checksums are the same; the newest 32 are kept.
+    The first argument is the user's function. A process caches the callables that it unpickles, as
+    long as their checksums do not change, up to 32 of them.
     """
 
     def __init__(self, function: Any, *parts: Any):
@@ -29,15 +29,14 @@ class Kept:
         self._key = uuid.uuid4().hex
         self._caller = here()
         self._sent: dict[str, bytes] | None = None  # the checksums of the caller
-        self._differ: list[str] | None = None  # what has another one here; None: to be compared
+        self._differ: list[str] | None = None  # names with other checksums here; None: not compared
 
     def __reduce__(self) -> tuple:
         sent = checksums(self._parts)
         return _read, (type(self), self._parts, self._key, self._caller, sent)
 
     def require_same(self, worker: str) -> None:
-        """Raise WorkerError where this process has other versions than the caller's, or other
-        values of what the function reads by name."""
+        """Raise WorkerError if versions, or globals that the function reads, differ here."""
         require_same(self._caller, here(), worker)
         if self._sent is not None and self._differ is None:
             sent, own = self._sent, checksums(self._parts)
@@ -45,10 +44,10 @@ class Kept:
             self._differ = [name for name in names if sent.get(name) != own.get(name)]
         if self._differ:
             raise WorkerError(
-                f"parallel: {', '.join(self._differ)} of the caller is not that of the worker "
-                f"{worker}, which imported its own: globals, functions and attributes of classes "
-                "are not sent. Give it as a parameter, in the shards, or as an attribute of an "
-                "object that is the loss"
+                f"parallel: {', '.join(self._differ)} differs between the caller and the worker "
+                f"{worker}, which imported its own: globals, functions and class attributes are "
+                "not sent. Pass it as a parameter, in the shards, or as an attribute of the object "
+                "that is the loss"
             )
 
 
@@ -65,8 +64,10 @@ def _read(kind: type[Kept], parts: tuple, key: str, caller: Versions, sent: dict
 
 
 class Packed:
-    """A pickled function, which is read where it is called: a function that a worker cannot import
-    is an error of the task that calls it."""
+    """A pickled function that is unpickled when it is called.
+
+    If a worker cannot import the function, the task raises the error.
+    """
 
     def __init__(self, sent: bytes):
         self._sent = sent
@@ -76,8 +77,8 @@ class Packed:
             function = pickle.loads(self._sent)
         except (ImportError, AttributeError) as error:
             raise WorkerError(
-                f"parallel: the worker {whoami()} cannot import a function that it was sent "
-                f"({error}): install its module there, or put its file on the PYTHONPATH of the "
-                "workers; client.upload_file(file) sends it to those of Dask"
+                f"parallel: the worker {whoami()} cannot import a function ({error}): install its "
+                "module there, add its folder to the PYTHONPATH of the workers, or send its file "
+                "to Dask workers with client.upload_file(file)"
             ) from None
         return function(*args)

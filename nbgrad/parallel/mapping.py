@@ -1,4 +1,4 @@
-"""A function of many starts, and a Jacobian by columns, on any engine."""
+"""`map` and `jacobian` on any engine."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -24,16 +24,16 @@ def map(
     workers: int | None = None,
     progress: bool = True,
 ) -> list[Any]:
-    """`[f(start) for start in starts]`, on any engine: restarts, chains, sweeps over settings.
+    """Return `[f(start) for start in starts]`, computed on any engine.
 
     Arguments:
-        f: a function of one start. Other processes must be able to import it.
-        starts: its arguments, such as seeds, arrays or dicts of settings.
-        engine, workers: as for `nbgrad.parallel.value_and_grad`; on MPI all ranks give the same
-            starts, and all get all results.
-        progress: show a bar on a terminal, after two seconds.
+        f: a function of one argument. Other processes must be able to import it.
+        starts: the arguments, such as seeds, arrays or dicts of settings.
+        engine, workers: as for `nbgrad.parallel.value_and_grad`. With MPI, all ranks pass the same
+            starts and receive all results.
+        progress: show a progress bar on a terminal, after two seconds.
 
-    Raises what `f` raises, at once, and starts nothing more; WorkerError for a worker that died.
+    Raises the first error of `f` and cancels the other calls; WorkerError if a worker died.
 
     >>> nbgrad.parallel.map(np.square, [1.0, 2.0, 3.0])
     [np.float64(1.0), np.float64(4.0), np.float64(9.0)]
@@ -50,17 +50,17 @@ def jacobian(
     workers: int | None = None,
     together: int = 64,
 ) -> np.ndarray:
-    """The Jacobian of `f` at `x`, whose columns are divided between workers.
+    """Return the Jacobian of `f` at `x`, computed by columns that are divided between workers.
 
     Arguments:
-        f: from a float array of shape T to one of shape S.
-        x: where; of shape T.
+        f: a function from a float array of shape T to one of shape S.
+        x: the point, of shape T.
         engine, workers: as for `nbgrad.parallel.map`.
-        together: so many columns are pushed forward at once, by a compiled program.
+        together: the number of columns computed at once, by a compiled program.
 
     Returns an array of shape S + T: element [i, j] is the derivative of output i with respect to
-    input j. It takes the work of T.size forward passes, so it pays where outputs are as many as
-    inputs or more and one pass takes milliseconds; otherwise `nbgrad.jacobian` is the better one.
+    input j. It needs T.size forward passes. Use it if there are at least as many outputs as inputs
+    and a pass takes milliseconds; otherwise use `nbgrad.jacobian`.
 
     >>> nbgrad.parallel.jacobian(
     ...     lambda x: np.stack([x[0] * x[1], np.sin(x[0])]), np.array([0.0, 2.0]))
@@ -72,10 +72,10 @@ def jacobian(
     if x.size == 0 or x.dtype.kind != "f":
         raise DimensionMismatch(
             f"parallel.jacobian: an array of shape {x.shape} and dtype {x.dtype} has no columns to "
-            "divide; give one or more floats"
+            "divide: pass an array of at least one float"
         )
     if together < 1:
-        raise ValueError(f"parallel.jacobian: together={together}; give one or more columns")
+        raise ValueError(f"parallel.jacobian: together={together}: it must be at least 1")
     together = min(together, x.size)
     blocks = range(0, x.size, together)
     found = _map(Columns(f, x, together), blocks, engine, workers, progress=False)
@@ -96,7 +96,7 @@ def _map(
 
 
 class Called(Kept):
-    """A function of one start."""
+    """A function of one argument."""
 
     def __call__(self, start: Any) -> Any:
         self.require_same(whoami())
@@ -104,8 +104,10 @@ class Called(Kept):
 
 
 class Columns(Kept):
-    """Some columns of a Jacobian as rows; past the last column they are zero, so that all blocks
-    have the shape that was compiled."""
+    """A block of columns of a Jacobian, as rows.
+
+    The last block is padded with zeros, so that all blocks use the same compiled program.
+    """
 
     def __init__(self, f: Callable, x: np.ndarray, together: int):
         super().__init__(f, x, together)

@@ -1,16 +1,15 @@
-"""A bar on a terminal, for what takes longer than two seconds."""
+"""A progress bar on a terminal, shown after two seconds."""
 
 import sys
 import time
 from typing import Any
 
 PATIENCE = 2.0
-"""Seconds before anything is shown."""
+"""Seconds before the bar is shown."""
 
 
 class Bar:
-    """Shows how many steps are done, and a word about them. Off a terminal, or without rich, it
-    shows nothing."""
+    """A bar with the number of completed steps. Without a terminal or rich it shows nothing."""
 
     def __init__(self, steps: int, wanted: bool = True):
         self._steps, self._wanted = steps, wanted and sys.stdout.isatty()
@@ -21,7 +20,7 @@ class Bar:
         return self
 
     def update(self, done: int, report: str) -> None:
-        """Tell that so many steps are done."""
+        """Set the number of completed steps."""
         if self._shown is None and self._wanted and time.monotonic() - self._started > PATIENCE:
             self._open()
         if self._shown is not None:

@@ -1,4 +1,4 @@
-"""The ranks of an MPI communicator, by mpi4py: all of them run the same program."""
+"""The engine for MPI, with mpi4py: all ranks run the same program."""
 
 import sys
 import time
@@ -12,17 +12,15 @@ import numpy as np
 
 from ..errors import WorkerError
 from ..transforms import trees
-from .engines import Rows, Tell
+from .engines import Engine, Tell
 from .versions import here, require_same, whoami
 from .work import Part, Seen, Share, Tree
 
-_CHECKED = 0xFFFFF  # of a checksum: squares of so many bits are summed without rounding
+_CHECKED = 0xFFFFF  # bits of a checksum whose squares are summed in float64 without rounding
 
 
-class Ranks:
-    """An MPI communicator: each rank gives its own shards, and gets the result of all."""
-
-    copies = False
+class Ranks(Engine):
+    """An MPI communicator: each rank passes its own shards and receives the total."""
 
     def __init__(self, communicator: Any, workers: int | None = None):
         self._comm = communicator
@@ -40,8 +38,11 @@ class Ranks:
             self._names.append(name)
 
     def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
-        """One Allreduce. A rank that fails takes part in it all the same, so that no other waits
-        for ever, and all raise."""
+        """Return the sum of the parts of all ranks, with one Allreduce.
+
+        A rank that fails takes part in it, so that no other rank waits forever, and all ranks raise
+        an error.
+        """
         started = time.perf_counter()
         leaves = [x for x in trees.flatten(params)[0] if trees.is_differentiable(x)]
         size = 2 + sum(map(np.size, leaves))
@@ -68,21 +69,23 @@ class Ranks:
         failed, total, squares = map(int, found[size : size + 3])
         if failed:
             raise WorkerError(
-                f"parallel: {failed} of the {self._size} ranks failed in this step; their own "
-                "errors say why"
+                f"parallel: {failed} of the {self._size} ranks failed in this step; see their own "
+                "errors"
             )
         if squares * self._size != total * total:
             raise WorkerError(
-                f"parallel: the parameters differ between the {self._size} ranks: start all from "
-                "the same seed or comm.bcast(params), and update all with the same result"
+                f"parallel: the parameters differ between the {self._size} ranks: use the same "
+                "seed or comm.bcast(params), and update all ranks with the same result"
             )
         times, rows = np.split(found[size + 3 :], 2)
         each = zip(range(self._size), self._names, map(int, rows), times.tolist(), strict=True)
         return Part(found[:size], tuple(Seen(*one) for one in each))
 
     def _require_equal(self, size: int, leaves: list[Any]) -> None:
-        """Raise WorkerError in all ranks where one has parameters of another size: MPI would abort
-        or hang in an Allreduce of buffers of unequal lengths."""
+        """Raise WorkerError in all ranks if their parameters differ in size.
+
+        An Allreduce of buffers of unequal lengths would abort or hang.
+        """
         found = np.empty(2, np.int64)
         self._comm.Allreduce(np.array([size, -size]), found, import_module("mpi4py.MPI").MAX)
         most, least = found[0] - 2, -found[1] - 2
@@ -90,12 +93,12 @@ class Ranks:
             shapes = ", ".join(str(np.shape(x)) for x in leaves)
             raise WorkerError(
                 f"parallel: ranks have between {least} and {most} parameters, and rank "
-                f"{self._rank} arrays of shapes {shapes}: give all ranks the same, such as by "
-                "comm.bcast(params)"
+                f"{self._rank} has arrays of shapes {shapes}: pass the same parameters on all "
+                "ranks, for example with comm.bcast(params)"
             )
 
     def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
-        """Each rank takes every so many-th item; all get all results."""
+        """Compute every size-th item on each rank, and return all results on all ranks."""
         mine, failure = {}, None
         try:
             for i in range(self._rank, len(items), self._size):
@@ -112,10 +115,6 @@ class Ranks:
         found = {i: result for results, _ in everywhere for i, result in results.items()}
         return [found[i] for i in range(len(items))]
 
-    def held(self, arrays: tuple[np.ndarray, ...]) -> Callable[[Rows], Any]:
-        """Each rank has them, as it runs the same program."""
-        return lambda rows: tuple(x[rows] for x in arrays)
-
     def mine(self, shards: list[Any]) -> list[Any]:
         return shards[self._rank :: self._size]
 
@@ -131,14 +130,13 @@ class Ranks:
             raise failure
         return made
 
-    def close(self) -> None:
-        """The communicator is the user's to free."""
-
 
 @cache
 def _end_all_by_errors() -> None:
-    """Where an error that nobody catches ends this rank, all others end too: they would wait for it
-    for ever. `python -m mpi4py` does the same for errors before the first use of an engine."""
+    """Abort all ranks after an uncaught error in this one, for which they would wait forever.
+
+    `python -m mpi4py` does the same for errors before the first use of an engine.
+    """
     set_abort_status = import_module("mpi4py.run").set_abort_status
     before = sys.excepthook
 

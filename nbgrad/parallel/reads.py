@@ -1,9 +1,9 @@
-"""Checksums of a function: of what its pickle carries, and of what it reads by name.
+"""Checksums of the data in a pickled function, and of the globals that the function reads.
 
-A pickle has the attributes of an object and the arrays in it. It has functions and classes of
-modules by name alone: their code, the globals that they read and the attributes of classes are
-those of the process that reads the pickle. `checksums` looks at both, and gives equal results for
-equal values in any process.
+A pickle contains the attributes of an object and their arrays. Importable functions and classes are
+pickled by name: their code, the globals that they read and class attributes are those of the
+process that loads the pickle. `checksums` covers both, and is the same for equal values in any
+process.
 """
 
 import hashlib
@@ -19,27 +19,27 @@ from ..static.reads.library import is_library
 from ..static.reads.uses import uses
 
 CARRIED = ""
-"""The name of the checksum of what a pickle carries."""
+"""The key of the checksum of the data in a pickle."""
 
 _NUMBERS = (type(None), bool, int, float, complex, str, bytes, type(...))
 
 
 def checksums(x: Any) -> dict[str, bytes]:
-    """The checksum of what a pickle of `x` carries, by the name CARRIED, and of each global and
-    attribute of a class that functions in it read, by its full name.
+    """Return checksums of the data in a pickle of `x` and of the globals that `x` reads.
 
-    Modules of Python, of nbgrad and of installed packages are not looked into.
+    The key of the data is CARRIED; the keys of globals and class attributes are their full names.
+    Modules of Python, nbgrad and installed packages are skipped.
     """
     reads = _Reads()
     return {CARRIED: reads.of(x)} | reads.named
 
 
 class _Reads:
-    """One pass over an object. Equal objects have equal checksums, whether they are one or two."""
+    """A walk over an object. Equal objects have equal checksums, identical or not."""
 
     def __init__(self):
         self.named: dict[str, bytes] = {}
-        self._known: dict[int, tuple[bytes, Any]] = {}  # with the object, so that its id stays
+        self._known: dict[int, tuple[bytes, Any]] = {}  # by id; the object is kept alive
 
     def of(self, x: Any) -> bytes:
         kind = type(x)
@@ -129,7 +129,7 @@ class _Reads:
 
     def _note(self, name: str, value: Any) -> None:
         if name not in self.named:
-            self.named[name] = b""  # while it is looked at
+            self.named[name] = b""  # ends recursion
             self.named[name] = self.of(value)
 
 
@@ -142,8 +142,11 @@ def _digest(parts: Iterable[bytes]) -> bytes:
 
 
 def _reduced(x: Any) -> Any:
-    """What a pickle has of an object; None for one that cannot be pickled, such as a lock, and for
-    functions of Numba, whose pickles have marks of a process."""
+    """Return the parts of an object that are pickled.
+
+    The result is None for an object that cannot be pickled, such as a lock, and for functions of
+    Numba, whose pickles depend on the process.
+    """
     if type(x).__module__.startswith("numba."):
         return None
     try:
@@ -156,5 +159,5 @@ def _reduced(x: Any) -> Any:
 
 
 def _is_own(module: str | None) -> bool:
-    """Whether a module is the user's, who may change it while a program runs."""
+    """Return whether a module belongs to the user, who may change it while a program runs."""
     return not is_library(module or "", "")

@@ -1,7 +1,8 @@
-"""Who computed what in the last step, and who was late."""
+"""`Report`: the work of each worker in a step, and stragglers."""
 
 from dataclasses import dataclass
 from statistics import median_low
+from typing import Any
 
 from .work import Seen
 
@@ -10,10 +11,9 @@ _LATE = 1.5
 
 @dataclass(frozen=True)
 class Report:
-    """A step: its seconds for the caller, and what was seen of each shard (on MPI, of each rank).
+    """The duration of a step in seconds, and the work on each shard (with MPI, of each rank).
 
-    `print(vg.report)` shows a line for each worker: its shards, rows and seconds, and "straggler"
-    where it was slow: see `stragglers`.
+    `print(vg.report)` shows the shards, rows and seconds of each worker, and marks stragglers.
     """
 
     seconds: float
@@ -21,24 +21,23 @@ class Report:
 
     @property
     def workers(self) -> dict[str, float]:
-        """The seconds that each worker computed."""
-        busy: dict[str, float] = {}
-        for one in self.seen:
-            busy[one.worker] = busy.get(one.worker, 0.0) + one.seconds
-        return busy
+        """The computing time of each worker, in seconds."""
+        return self._sums("seconds")
 
     @property
     def rows(self) -> dict[str, int]:
-        """The rows that each worker computed."""
-        rows: dict[str, int] = {}
+        """The number of rows that each worker computed."""
+        return self._sums("rows")
+
+    def _sums(self, name: str) -> dict[str, Any]:
+        sums: dict[str, Any] = {}
         for one in self.seen:
-            rows[one.worker] = rows.get(one.worker, 0) + one.rows
-        return rows
+            sums[one.worker] = sums.get(one.worker, 0) + getattr(one, name)
+        return sums
 
     @property
     def stragglers(self) -> list[str]:
-        """The workers that took more than 1.5 times as long as the usual one, and as long for a
-        row: who was given more to do is not slow."""
+        """The workers that took more than 1.5 times the median time, in total and per row."""
         busy, rows = self.workers, self.rows
         pace = {worker: seconds / max(rows[worker], 1) for worker, seconds in busy.items()}
         late = [{worker for worker in of if of[worker] > _LATE * _usual(of)} for of in (busy, pace)]
@@ -56,5 +55,5 @@ class Report:
 
 
 def _usual(of: dict[str, float]) -> float:
-    """The median; of two the lower one, so that one of two can be late."""
+    """Return the lower median, so that one of two workers can be a straggler."""
     return median_low(of.values()) if of else 0.0

@@ -1,4 +1,4 @@
-"""Shards as files, which workers map into memory: data larger than memory, sent to nobody."""
+"""Shards in memory-mapped files, for data larger than memory."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,9 +8,9 @@ import numpy as np
 
 
 class Stored:
-    """A shard in files of NumPy's, one for each array; called, it gives them memory-mapped.
+    """A shard in `.npy` files, one for each array. A call returns the memory-mapped arrays.
 
-    The path must mean the same files on all workers, by a shared file system or copies.
+    All workers must see the same files under these paths, as copies or on a shared file system.
     """
 
     def __init__(self, *paths: str | Path):
@@ -24,7 +24,7 @@ class Stored:
 
 
 class Piece:
-    """A shard of some rows of arrays in files."""
+    """Selected rows of a stored shard."""
 
     def __init__(self, stored: Stored, rows: np.ndarray | slice):
         self._stored, self._rows = stored, rows
@@ -34,10 +34,10 @@ class Piece:
 
 
 def store(folder: str | Path, shards: Iterable[tuple[Any, ...]]) -> list[Stored]:
-    """Write shards, one after the other, as `folder/00000-0.npy` and so on.
+    """Write shards to files `folder/00000-0.npy` and so on, one at a time.
 
     Arguments:
-        folder: is made where it is not there; files of the same names are replaced.
+        folder: created if missing; existing files are replaced.
         shards: tuples of arrays; a generator may load one at a time.
 
     Returns a list of `Stored`, one for each shard, for `value_and_grad` on any engine.
@@ -53,7 +53,7 @@ def store(folder: str | Path, shards: Iterable[tuple[Any, ...]]) -> list[Stored]
     stored = []
     for i, shard in enumerate(shards):
         if not isinstance(shard, (tuple, list)):
-            raise TypeError(f"store: shard {i} is a {type(shard).__name__}; give tuples of arrays")
+            raise TypeError(f"store: shard {i} is a {type(shard).__name__}: pass tuples of arrays")
         paths = [folder / f"{i:05d}-{j}.npy" for j in range(len(shard))]
         for path, x in zip(paths, shard, strict=True):
             np.save(path, np.asarray(x), allow_pickle=False)

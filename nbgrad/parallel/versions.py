@@ -1,5 +1,4 @@
-"""What a process is called, and what has to be equal on all workers, so that they compute the same
-numbers."""
+"""Names of worker processes, and the versions that must be equal on all workers."""
 
 import os
 import platform
@@ -22,27 +21,27 @@ class Versions(NamedTuple):
 
 @cache
 def here() -> Versions:
-    """Those of this process."""
+    """Return the versions of this process."""
     nbgrad, numba = (sys.modules[name].__version__ for name in ("nbgrad", "numba"))
     return Versions(nbgrad, numba, platform.python_version())
 
 
 def require_same(mine: Versions, theirs: Versions, worker: str) -> None:
-    """Raise WorkerError for a worker with other versions than the caller's."""
+    """Raise WorkerError if the versions of a worker differ from those of the caller."""
     differ = [
-        f"{name} {other} where the caller has {own}"
+        f"{name} {other} and the caller {own}"
         for name, own, other in zip(Versions._fields, mine, theirs, strict=True)
         if own != other
     ]
     if differ:
         raise WorkerError(
-            f"parallel: the worker {worker} has {', '.join(differ)}: its numbers might differ, so "
+            f"parallel: the worker {worker} has {', '.join(differ)}: results might differ, so "
             "install the same versions everywhere"
         )
 
 
 def whoami() -> str:
-    """This worker: its machine, its process, and its thread where that is not the main one."""
+    """Return the name of this worker: machine, process, and thread unless it is the main one."""
     thread = threading.current_thread()
     name = f"{socket.gethostname()}:{os.getpid()}"
     return name if thread is threading.main_thread() else f"{name} {thread.name}"

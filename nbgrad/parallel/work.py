@@ -1,4 +1,4 @@
-"""What a worker does in a step, and how the results of shards become one."""
+"""The work of a worker in a step, and the sum of results."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,12 +13,12 @@ from .kept import Kept
 from .versions import whoami
 
 TOGETHER = 8
-"""So many neighbours are summed at once, then so many of the sums: a tree that the number of shards
-alone decides. Who computes a shard, and when, does not change a bit."""
+"""The number of neighbours summed at once, in a tree that depends only on the number of shards, so
+that results do not depend on which worker computes a shard, or when."""
 
 
 class Seen(NamedTuple):
-    """One shard in a step: its number, who computed it, its rows, and how long that took."""
+    """The work on one shard: its number, the worker, its rows, and the time in seconds."""
 
     shard: int
     worker: str
@@ -27,14 +27,14 @@ class Seen(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The sums of some shards, weight, weight * value and weight * gradient, and who made them."""
+    """The sums of weight, weight * value and weight * gradient over some shards."""
 
     total: np.ndarray
     seen: tuple[Seen, ...]
 
 
 class Share(Kept):
-    """The work of a step on one shard: value and gradient of the loss, times the weight."""
+    """The weighted value and gradient of the loss for one shard."""
 
     def __init__(self, loss: Callable, mean: bool, compiled: bool):
         super().__init__(loss, mean, compiled)
@@ -43,7 +43,7 @@ class Share(Kept):
         self._both = compile(both) if compiled else both
 
     def __call__(self, index: int, shard: Any, params: Any) -> Part:
-        """The part of the shard with this number. A failure names it."""
+        """Return the part of a shard. The note of an error has the number of the shard."""
         started = time.perf_counter()
         self.require_same(whoami())
         try:
@@ -61,16 +61,16 @@ class Share(Kept):
             return len(arrays[0])
         if self.mean:
             raise TypeError(
-                'parallel: reduce="mean" weighs a shard by the length of its first array, and '
-                f'there is none in a shard of {len(arrays)} values; take reduce="sum", or put an '
-                "array with one row a sample first"
+                'parallel: reduce="mean" weights a shard by the length of its first array, and '
+                f'there is none in a shard of {len(arrays)} values: use reduce="sum", or put an '
+                "array with one row per sample first"
             )
         return 1
 
     def _total(self, params: Any, arrays: tuple, rows: int) -> np.ndarray:
         size = sum(np.size(x) for x in trees.flatten(params)[0] if trees.is_differentiable(x))
         total = np.zeros(2 + size)
-        if self.mean and rows == 0:  # a mean of nothing is nan, and has no weight
+        if self.mean and rows == 0:  # the mean would be nan
             return total
         value, slopes = self._both(params, *arrays)
         total[0], total[1] = 1.0, value
@@ -85,19 +85,19 @@ class Share(Kept):
 
 
 def loaded(shard: Any) -> tuple:
-    """The arrays of a shard: it, or what it gives when it is called."""
+    """Return the arrays of a shard, which may be a function that returns them."""
     arrays = shard() if callable(shard) else shard
     if not isinstance(arrays, (tuple, list)):
-        what = "a function that gives" if callable(shard) else "a shard that is"
+        what = "a function that returns" if callable(shard) else "a shard that is"
         raise TypeError(
-            f"parallel: {what} a {type(arrays).__name__}: a shard is a tuple of arrays, the "
+            f"parallel: {what} a {type(arrays).__name__}: a shard must be a tuple of arrays, the "
             "arguments of the loss after the parameters, such as (x, y) or (x,)"
         )
     return tuple(arrays)
 
 
 def fold(parts: Sequence[Part]) -> Part:
-    """The sum of some parts, from the first to the last."""
+    """Return the sum of parts, in order."""
     first, *rest = parts
     if not rest:
         return first
@@ -108,7 +108,7 @@ def fold(parts: Sequence[Part]) -> Part:
 
 
 class Tree:
-    """The sum of parts that come one by one, in the order of the tree, keeping few of them."""
+    """The sum of parts that are added one by one, in the order of the tree."""
 
     def __init__(self):
         self._levels: list[list[Part]] = []
@@ -123,7 +123,7 @@ class Tree:
             self.add(fold(waiting), level + 1)
 
     def sum(self) -> Part:
-        """The sum of all that was added, one part or more."""
+        """Return the sum of all parts, of which there must be at least one."""
         level = 0
         while level < len(self._levels) - 1:
             if self._levels[level]:

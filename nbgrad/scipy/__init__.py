@@ -1,6 +1,6 @@
-"""SciPy's solvers with exact derivatives, over trees of arrays; SciPy's modules by their own names.
+"""SciPy's solvers with exact derivatives and nested parameters; SciPy's modules under their names.
 
-Loaded at the first use of `nbgrad.scipy`, and SciPy with it.
+This module, and SciPy, are imported at the first use of `nbgrad.scipy`.
 """
 
 from importlib import import_module as _import_module
@@ -22,7 +22,7 @@ __all__ = ["Objective", "least_squares", "minimize", "objective", "ravel", "root
 
 
 def __getattr__(name: str) -> Any:
-    """SciPy's modules that have functions of nbgrad, loaded on first use."""
+    """Import a counterpart of one of SciPy's modules on first use."""
     if name in ("integrate", "linalg", "misc", "signal", "special", "stats"):
         return _import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Trees of arrays as flat vectors, which is all that SciPy's solvers know."""
+"""`ravel`: conversion between trees of arrays and flat vectors."""
 
 import math
 from typing import Any
@@ -12,20 +12,20 @@ from ..transforms import trees
 
 
 def ravel(tree: Any) -> tuple[Any, "Unravel"]:
-    """The floats of `tree` in one vector, and the function that builds the tree from such a vector.
+    """Return the floats of `tree` as one vector, and the inverse function.
 
     Arguments:
         tree: a number, a float array, or nested dicts, lists, tuples and dataclasses of them.
-            Integers, strings and functions inside are static: the vector leaves them out, the
-            function puts them back.
+            Integers, strings and functions inside are static: they are not part of the vector, and
+            the inverse restores them.
 
-    Returns `(vector, unravel)`. The vector is new, of shape (n,) and the widest dtype among the
-    leaves; the order is that of the leaves, dicts by their sorted keys. `unravel(vector)` gives
-    each leaf its shape and dtype back, numbers as NumPy scalars. Both can be differentiated, and
-    compiled.
+    Returns `(vector, unravel)`. The vector is a new array of shape (n,) with the widest dtype of
+    the leaves, in the order of the leaves, dicts by sorted keys. `unravel(vector)` restores the
+    shape and dtype of each leaf; numbers become NumPy scalars. Both functions can be
+    differentiated and compiled.
 
-    Raises TypeError where the tree holds no float; `unravel` raises DimensionMismatch for a vector
-    of another shape.
+    Raises TypeError if the tree holds no float; `unravel` raises DimensionMismatch for a vector of
+    another shape.
 
     >>> vector, unravel = nbgrad.scipy.ravel({"shift": 3.0, "w": np.array([[1.0, 2.0]])})
     >>> vector, unravel(2 * vector)
@@ -35,8 +35,8 @@ def ravel(tree: Any) -> tuple[Any, "Unravel"]:
     floats = [leaf for leaf in leaves if trees.is_differentiable(leaf)]
     if not floats:
         raise TypeError(
-            f"ravel: a {_kind(tree)} holds no float: all but real floats are static, so write 2.0 "
-            "for 2 or convert the array to float64"
+            f"ravel: a {_kind(tree)} holds no float: integers are static, so write 2.0 for 2, or "
+            "convert the array to float64"
         )
     for leaf in floats:
         require_unmasked(leaf, "ravel")
@@ -49,7 +49,7 @@ def ravel(tree: Any) -> tuple[Any, "Unravel"]:
 
 
 class Unravel:
-    """From a vector to the tree that `ravel` took apart. Those of like trees are equal."""
+    """The inverse of `ravel`. It is equal for trees of the same structure and static leaves."""
 
     __slots__ = ("_key", "_places", "_rebuild", "is_identity", "size")
 
@@ -71,8 +71,8 @@ class Unravel:
             vector = np.asarray(vector)
         if vector.shape != (self.size,):
             raise DimensionMismatch(
-                f"unravel: a vector of shape {vector.shape} for a tree of {self.size} numbers; it "
-                f"must have the shape ({self.size},)"
+                f"unravel: a vector of shape {vector.shape} for a tree of {self.size} numbers; "
+                f"expected shape ({self.size},)"
             )
         return self._rebuild([place.of(vector) for place in self._places])
 
@@ -84,7 +84,7 @@ class Unravel:
 
 
 class _Place:
-    """Where a leaf stands in the vector, and what it looks like."""
+    """The position of a leaf in the vector, and its shape and dtype."""
 
     __slots__ = ("dtype", "shape", "start", "stop")
 
@@ -100,7 +100,7 @@ class _Place:
 
 
 class _Static:
-    """A leaf that is no float."""
+    """A leaf that is not a float."""
 
     __slots__ = ("_leaf",)
 
@@ -127,7 +127,7 @@ def _dtype(leaf: Any) -> np.dtype:
 
 
 def key_of(leaf: Any) -> Any:
-    """What a vector cannot change in a leaf."""
+    """Return a hashable description of the parts of a leaf that a vector does not change."""
     if trees.is_differentiable(leaf):
         return np.shape(leaf), _dtype(leaf)
     if is_a(leaf, np.ndarray):

@@ -1,4 +1,4 @@
-"""Functions of trees as SciPy's solvers call them: of flat vectors, with derivatives."""
+"""Functions of trees as functions of flat vectors with derivatives, for SciPy's solvers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,11 +21,11 @@ from .flat import Unravel, key_of
 
 
 class Flat:
-    """A function of a tree as one of a vector: `flat.call(vector, flat.data)` is
-    `f(unravel(vector), *args, **options)`, or with `joined` all that this gives, in one vector.
+    """A function of a tree as a function of a vector.
 
-    `data` are the floats and arrays among the arguments, which a compiled program takes anew at
-    each call; all else is part of the function. Two of equal parts are equal.
+    `flat.call(vector, flat.data)` returns `f(unravel(vector), *args, **options)`, with `joined` all
+    results in one vector. `data` are the floats and arrays among the arguments, which are passed to
+    a compiled program; other arguments are constants. Instances with equal parts are equal.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ def _joined(result: Any) -> Any:
 
 
 class _Derived:
-    """A flat function with its transformations, each made when it is first asked for."""
+    """A flat function and its transformations, which are created on first use."""
 
     def __init__(self, flat: Flat, x0: np.ndarray, compile: bool):
         self.x0, self.unravel, self._flat = x0, flat.unravel, flat
@@ -93,7 +93,7 @@ class _Derived:
     def _make(self, transform: Callable) -> Callable:
         if not self._compiled:
             return transform(self._flat.call)
-        # What is derived from a function that was compiled before, and so is frozen, serves again.
+        # Transformations of a compiled function, which is frozen, can be cached.
         return (_reused if self._flat.is_compiled else _compiled)(transform, self._flat)
 
     def _vector(self, x: Any) -> np.ndarray:
@@ -101,23 +101,23 @@ class _Derived:
         if x.shape != self.x0.shape:
             raise DimensionMismatch(
                 f"nbgrad.scipy: a vector of shape {x.shape} for parameters of {self.x0.size} "
-                f"numbers; it must have the shape {self.x0.shape}"
+                f"numbers; expected shape {self.x0.shape}"
             )
         return x
 
 
 class Objective(_Derived):
-    """What `objective` gives: a function to minimise, of flat vectors.
+    """The result of `objective`: a function of flat vectors to minimise.
 
-    `x0` is the vector to start from; `unravel` builds the tree from a vector.
+    `x0` is the initial vector; `unravel` converts a vector to a tree.
     """
 
-    _at: bytes | None = None  # the last point,
-    _value: float  # the value there,
-    _slope: Any  # and the gradient, or what gives it
+    _at: bytes | None = None  # the last point
+    _value: float  # the value at that point
+    _slope: Any  # the gradient at that point, or a function that computes it
 
     def fun(self, x: Any) -> float:
-        """The value at x, a float; what it takes for the gradient there is kept."""
+        """Return the value at x as a float, and keep the forward pass for `jac`."""
         x = self._vector(x)
         at = x.tobytes()
         if at != self._at:
@@ -127,29 +127,29 @@ class Objective(_Derived):
         return self._value
 
     def jac(self, x: Any) -> np.ndarray:
-        """The gradient at x, of its shape. Where `fun` was asked last, it costs a backward pass."""
+        """Return the gradient at x. After a call of `fun` at x, this is only a backward pass."""
         self.fun(x)
         if callable(self._slope):
             self._slope = self._slope()
         return np.array(self._slope, np.float64)
 
     def hess(self, x: Any) -> np.ndarray:
-        """The Hessian at x, of shape (n, n)."""
+        """Return the Hessian at x, of shape (n, n)."""
         return np.asarray(self._call(hessian, self._vector(x)), np.float64)
 
     def hessp(self, x: Any, v: Any) -> np.ndarray:
-        """The product of the Hessian at x with v, of their shape."""
+        """Return the product of the Hessian at x with v."""
         x, v = self._vector(x), self._vector(v)
         return np.asarray(self._transformed(hvp)(x, self._flat.data, v), np.float64)
 
     def value(self, x: Any) -> float:
-        """The value at x; nothing is recorded, for solvers that never ask for a gradient."""
+        """Return the value at x without recording, for solvers that use no gradient."""
         return _number(self._plainly(x))
 
     def _both(self, x: Any) -> tuple[float, Any]:
         if self._compiled:
             return self._call(value_and_grad, x)
-        # A copy: SciPy writes the next point where the last one was.
+        # A copy, because SciPy reuses the array for the next point.
         run = Run("nbgrad.scipy", self._flat.call, (np.array(x), self._flat.data), (0,), {})
         out = run.result
         return _number(run.plain(out)), lambda: trees.released(
@@ -158,18 +158,18 @@ class Objective(_Derived):
 
 
 class Residuals(_Derived):
-    """A function of flat vectors that gives a vector, with its Jacobian."""
+    """A vector-valued function of flat vectors, with its Jacobian."""
 
     def fun(self, x: Any) -> np.ndarray:
-        """The vector at x."""
+        """Return the vector at x."""
         return _real(self._plainly(x))
 
     def jac(self, x: Any) -> np.ndarray:
-        """The Jacobian at x, of shape (m, n)."""
+        """Return the Jacobian at x, of shape (m, n)."""
         return np.asarray(self._call(jacobian, self._vector(x)), np.float64)
 
     def hess(self, x: Any, v: Any) -> np.ndarray:
-        """The Hessian at x of the sum of the vector times v, of shape (n, n)."""
+        """Return the Hessian at x of the dot product of the vector with v, of shape (n, n)."""
         weights = np.asarray(v, np.float64)
         return np.asarray(self._call(_weighted_hessian, self._vector(x), weights), np.float64)
 
@@ -194,16 +194,17 @@ def _real(value: Any) -> np.ndarray:
 
 
 def _number(value: Any) -> float:
-    """The value of a function to minimise. Raises TypeError and DimensionMismatch for others."""
+    """Convert the result of an objective to a float. Raises TypeError or DimensionMismatch."""
     if not isinstance(value, (Array, np.ndarray, np.generic, float, int)):
         raise TypeError(
-            f"nbgrad.scipy: the function to minimise gave {type(value).__name__}; return one "
-            "number: its derivatives are made for you"
+            f"nbgrad.scipy: the function to minimise returned a {type(value).__name__}; return one "
+            "number: its derivatives are computed automatically"
         )
     if math.prod(shape_of(value)) != 1:
         raise DimensionMismatch(
-            f"nbgrad.scipy: the function to minimise gave an array of shape {shape_of(value)}; "
-            "return one number, such as np.sum(...), or use least_squares for residuals"
+            "nbgrad.scipy: the function to minimise returned an array of shape "
+            f"{shape_of(value)}; return one number, such as np.sum(...), or use least_squares for "
+            "residuals"
         )
     if isinstance(value, Array):
         value = value.item()

@@ -1,5 +1,4 @@
-"""`scipy.integrate`, by the path that programs for `autograd.scipy.integrate` use: `odeint` has a
-derivative in the initial state, the times and the arguments."""
+"""`scipy.integrate` with a differentiable `odeint`, for programs that use autograd's."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,18 +24,20 @@ globals().update({name: getattr(_plain, name) for name in __all__})
 
 
 def odeint(func: Callable, y0: Any, t: Any, args: tuple = (), **options: Any) -> Any:
-    """The states (len(t), n) of the ordinary differential equation dy/dt = func(y, t, *args).
+    """Solve the ordinary differential equation dy/dt = func(y, t, *args).
 
     Arguments:
-        func: gives the slope, an array or list (n,), made of functions that take tracked values.
+        func: a function that returns the derivative, an array or list (n,), and accepts tracked
+            values.
         y0: the state (n,) at t[0].
         t: the times.
-        args: numbers, float arrays, or nested ones.
-        options: those of `scipy.integrate.odeint`, which solves the equation and its adjoint.
+        args: numbers, float arrays, or nested containers of them.
+        options: further arguments of `scipy.integrate.odeint`, also used for the adjoint equation.
 
-    It has a derivative in y0, t and args, of any order: backward by the adjoint equation, which is
-    solved between one time and the next, forward by that of the tangent. Values that `func` takes
-    from elsewhere have none: pass them in `args`. Eager only.
+    Returns the states at the times t, of shape (len(t), n). They are differentiable in y0, t and
+    args, to any order: reverse mode solves the adjoint equation between successive times, and
+    forward mode the tangent equation. Values that `func` captures are constants: pass them in
+    `args`. Eager only.
 
     Raises NoRuleError for `full_output` and `Dfun` with tracked values.
 
@@ -50,7 +51,7 @@ def odeint(func: Callable, y0: Any, t: Any, args: tuple = (), **options: Any) ->
         return _plain.odeint(func, y0, t, args, **options)
     refused = [name for name in ("full_output", "Dfun") if options.get(name)]
     if refused:
-        raise NoRuleError(f"odeint: {refused[0]} with tracked values: leave it out")
+        raise NoRuleError(f"odeint: {refused[0]} is not supported with tracked values: omit it")
     if options.pop("tfirst", False):
         return odeint(lambda y, t, *args: func(t, y, *args), y0, t, args, **options)
 
@@ -104,8 +105,8 @@ def _real(x: Any) -> Any:
 
 
 def _floats(tree: Any, like: Any = None) -> tuple[Any, Callable]:
-    """The floats of a tree as one vector, and the tree of such a vector; those where the floats of
-    `like` are."""
+    """Return the floats of a tree as one vector, and the inverse; with `like`, those leaves whose
+    counterparts in `like` are floats."""
     leaves: Sequence = trees.flatten(tree if like is None else like)[0]
     if not any(map(trees.is_differentiable, leaves)):
         return np.zeros(0), lambda vector: tree

@@ -1,7 +1,7 @@
-"""`scipy.linalg`, by the path that programs for `autograd.scipy.linalg` use.
+"""`scipy.linalg`, for programs that use `autograd.scipy.linalg`.
 
-What `nbgrad.linalg` has takes tracked arrays, and so do the functions that NumPy has, too: given
-tracked arrays they are NumPy's, and options of LAPACK mean nothing.
+Functions that `nbgrad.linalg` or NumPy have accept tracked arrays. NumPy's functions are then
+called instead of SciPy's, without the options for LAPACK.
 
 >>> from nbgrad.scipy.linalg import cholesky
 >>> float(nbgrad.grad(lambda x: cholesky(x * np.eye(2), lower=True)[0, 0])(4.0))
@@ -38,7 +38,7 @@ _HINTS = {
 
 
 def _tracked_by(own: Callable) -> Callable[[Callable], Callable]:
-    """Decorator: a function of SciPy, in whose place `own` takes tracked arrays."""
+    """Decorator: call `own` instead of a function of SciPy if an argument is tracked."""
 
     def join(plain: Callable) -> Callable:
         @_wraps(plain)

@@ -1,4 +1,4 @@
-"""`logsumexp`, where older SciPy and programs for `autograd.scipy.misc` have it."""
+"""`logsumexp`, under its name in older SciPy and in `autograd.scipy.misc`."""
 
 from ..special import logsumexp
 

@@ -1,4 +1,4 @@
-"""SciPy's namespaces by their own paths, with derivatives where nbgrad has them."""
+"""SciPy's namespaces with functions of nbgrad in place of some of SciPy's."""
 
 from types import ModuleType
 from typing import Any
@@ -7,10 +7,10 @@ import numpy as np
 
 
 def joined(plain: ModuleType, own: ModuleType) -> dict[str, Any]:
-    """The names of a module of SciPy: nbgrad's functions in place of SciPy's in Python, which take
-    no tracked values. SciPy's ufuncs do, and stay.
+    """Return the names of a module of SciPy, with functions of nbgrad that have the same name.
 
-    All other functions are SciPy's: given a tracked value they raise an error that names them.
+    SciPy's ufuncs remain, because they accept tracked values. Other functions of SciPy raise an
+    error for tracked values.
     """
     names = {name: getattr(plain, name) for name in plain.__all__}
     for name in own.__all__:

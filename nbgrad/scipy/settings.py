@@ -1,5 +1,4 @@
-"""What goes to SciPy besides the function: the start, bounds, callbacks and constraints, told of
-trees and handed on for vectors."""
+"""Conversion of initial values, bounds, callbacks and constraints from trees to vectors."""
 
 import copy
 import inspect
@@ -17,10 +16,9 @@ from .functions import Flat, Residuals
 
 
 class Start:
-    """Where a solver starts: what was given, as a float64 `vector`, and the function `unravel` from
-    such a vector to what the user's functions get.
+    """The initial value as a float64 `vector`, and its inverse `unravel`.
 
-    As for SciPy, numbers and flat sequences of numbers are vectors, of integers too.
+    As in SciPy, numbers and flat sequences of numbers are vectors, also of integers.
     """
 
     def __init__(self, x0: Any):
@@ -36,12 +34,12 @@ class Start:
         self.vector = np.array(vector, np.float64)
 
     def finished(self, found: OptimizeResult) -> OptimizeResult:
-        """SciPy's result with the tree in place of the vector."""
+        """Replace the vector in SciPy's result by a tree."""
         found.x = self.unravel(found.x)
         return found
 
     def bounds(self, given: Any) -> Any:
-        """Bounds of the vector, where a pair of numbers or trees is given for a tree."""
+        """Convert a pair (lower, upper) of numbers or trees to bounds of the vector."""
         pair = isinstance(given, (tuple, list)) and len(given) == 2
         if not (self.is_tree and pair and all(map(self._is_side, given))):
             return given
@@ -63,12 +61,12 @@ class Start:
                 except ValueError:
                     raise DimensionMismatch(
                         f"bounds of shape {value.shape} for a parameter of shape "
-                        f"{np.shape(leaf)}; they must be numbers or broadcast to it"
+                        f"{np.shape(leaf)}; they must be numbers or broadcast to this shape"
                     ) from None
         return np.concatenate(parts)
 
     def callback(self, given: Any) -> Any:
-        """A callback that hands the tree on."""
+        """Convert a callback of trees to one of vectors."""
         if not (self.is_tree and callable(given)):
             return given
         if _takes_result(given):
@@ -81,13 +79,13 @@ class Start:
         return lambda x, *rest: given(self.unravel(x), *rest)
 
     def constraints(self, given: Any, method: Any, compile: bool) -> Any:
-        """Constraints of which those that are functions get the tree, and have derivatives."""
+        """Convert constraint functions of trees to functions of vectors with derivatives."""
         if isinstance(given, (list, tuple)):
             return [self._constraint(one, method, compile) for one in given]
         return self._constraint(given, method, compile)
 
     def _constraint(self, given: Any, method: Any, compile: bool) -> Any:
-        exact = method == "trust-constr"  # the one that takes Hessians of constraints
+        exact = method == "trust-constr"  # the only method that uses Hessians of constraints
         if isinstance(given, dict) and callable(given.get("fun")):
             args = given.get("args", ())
             parts, jac = self.residuals(given["fun"], args, {}, compile), given.get("jac")
@@ -111,12 +109,12 @@ class Start:
 
 
 def with_arguments(f: Callable, args: tuple, options: dict) -> Callable:
-    """A derivative that the user gives, of flat vectors alone."""
+    """Return a derivative provided by the user as a function of flat vectors only."""
     return lambda *vectors: f(*vectors, *args, **options)
 
 
 def _takes_result(callback: Callable) -> bool:
-    """Whether SciPy calls it with its result so far, which it tells by the parameter's name."""
+    """Return whether SciPy passes its intermediate result, which depends on the parameter name."""
     try:
         return set(inspect.signature(callback).parameters) == {"intermediate_result"}
     except (TypeError, ValueError):

@@ -1,5 +1,4 @@
-"""`scipy.signal`, by the path that programs for `autograd.scipy.signal` use: `convolve` takes
-tracked arrays."""
+"""`scipy.signal` with autograd's `convolve`, which accepts tracked arrays."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -29,18 +28,17 @@ def convolve(
     dot_axes: Sequence[Sequence[int]] | None = None,
     mode: str = "full",
 ) -> Any:
-    """The convolution of two arrays along some of their axes.
+    """Convolve two arrays along some of their axes.
 
     Arguments:
         A, B: arrays.
-        axes: two lists of as many axes, of A and of B, that are convolved in pairs: all by default.
-        dot_axes: two lists of axes that are multiplied and summed in pairs: none by default.
-        mode: "full"; "valid" for places where one array lies within the other; "same" for as many
-            as A has. It may stand in the place of `axes`, as in SciPy.
+        axes: two lists of equal length, axes of A and of B to convolve in pairs; by default all.
+        dot_axes: two lists of axes to multiply and sum in pairs; by default none.
+        mode: "full", "valid" or "same", as in SciPy. It may be passed in place of `axes`.
 
-    The result has the axes of A and then those of B that are in no list, and then the convolved
-    ones. Raises DimensionMismatch for "valid" where neither array fits into the other, ValueError
-    for another mode.
+    The result has the remaining axes of A, then those of B, then the convolved axes. Raises
+    DimensionMismatch for "valid" if neither array is larger along all axes, ValueError for another
+    mode.
 
     >>> convolve(np.array([1.0, 2.0, 3.0]), np.array([1.0, -1.0]), mode="valid")
     array([1., 1.])
@@ -57,15 +55,15 @@ def convolve(
         for x, places in ((a, along_a), (a, dot_a), (b, along_b), (b, dot_b))
     )
     if len(along_a) != len(along_b) or len(dot_a) != len(dot_b):
-        raise DimensionMismatch("convolve: axes and dot_axes are two lists of one length each")
+        raise DimensionMismatch("convolve: axes and dot_axes must be two lists of equal length")
     lengths = [shape_of(b)[i] for i in along_b]
     fits = [n >= m for n, m in zip((shape_of(a)[i] for i in along_a), lengths, strict=True)]
     swapped = mode == "valid" and not all(fits)
     if swapped:
         if any(n != shape_of(a)[i] for ok, n, i in zip(fits, lengths, along_a, strict=True) if ok):
             raise DimensionMismatch(
-                f"convolve: of arrays of the shapes {shape_of(a)} and {shape_of(b)} neither is the "
-                "larger one along all axes, as mode='valid' needs"
+                f"convolve: of arrays of shapes {shape_of(a)} and {shape_of(b)}, neither is the "
+                "larger one along all axes, which mode='valid' requires"
             )
         a, b, along_a, along_b, dot_a, dot_b = b, a, along_b, along_a, dot_b, dot_a
         lengths = [shape_of(b)[i] for i in along_b]

@@ -1,5 +1,4 @@
-"""`minimize`, `least_squares` and `root`: SciPy's, with trees for vectors and derivatives for
-differences."""
+"""`minimize`, `least_squares` and `root` of SciPy, with nested parameters and exact derivatives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,21 +17,22 @@ _WITH_JACOBIAN = ("hybr", "lm")
 
 
 def objective(f: Callable, params: Any, args: Any = (), *, compile: bool = False) -> Objective:
-    """`f` and its derivatives as functions of flat vectors, for any optimiser.
+    """Return `f` and its derivatives as functions of flat vectors, for any optimiser.
 
     Arguments:
-        f: gives one number for `f(params, *args)`. One that `nbgrad.compile` made stays compiled.
-        params: where to start: an array, a number or a flat sequence of numbers, which are vectors
-            as for SciPy, or nested dicts, lists, tuples and dataclasses of float arrays.
-        args: further arguments of f, a tuple.
-        compile: compile f and what is derived from it, each at its first use.
+        f: a function that returns one number for `f(params, *args)`. A function compiled by
+            `nbgrad.compile` is used as it is.
+        params: the initial value: an array, a number or a flat sequence of numbers, which are
+            vectors as in SciPy, or nested dicts, lists, tuples and dataclasses of float arrays.
+        args: a tuple of further arguments of f.
+        compile: compile f and its derivatives, each at its first use.
 
     Returns an object with `fun(x)`, a float, `jac(x)` of shape (n,), `hess(x)` of shape (n, n) and
-    `hessp(x, v)` of shape (n,), for float64 vectors of shape (n,); the vector `x0` to start from,
-    and `unravel`, from a vector to the tree. `fun` and `jac` share one forward pass at a point.
+    `hessp(x, v)` of shape (n,), for float64 vectors of shape (n,); the initial vector `x0`, and
+    `unravel`, which converts a vector to a tree. `fun` and `jac` share a forward pass.
 
-    Raises TypeError where params hold no float; the functions raise it where f gives no number,
-    and DimensionMismatch where it gives an array of more than one element.
+    Raises TypeError if params hold no float. The functions raise TypeError if f does not return a
+    number, DimensionMismatch if it returns an array of more than one element.
 
     >>> parts = nbgrad.scipy.objective(lambda p: p["a"] ** 2 + p["b"], {"a": 3.0, "b": 1.0})
     >>> parts.fun(parts.x0), parts.jac(parts.x0)
@@ -51,19 +51,21 @@ def minimize(
     compile: bool = False,
     **settings,
 ) -> OptimizeResult:
-    """`scipy.optimize.minimize`, for arrays and for trees, with the derivatives of `f`.
+    """Call `scipy.optimize.minimize` with the derivatives of `f`, for arrays and trees.
 
-    Arguments: f, x0, args and compile are those of `objective`; `method` and all other settings,
-        such as bounds, constraints, tol, callback and options, are SciPy's. A method gets the
-        derivatives that it uses: the gradient, products with the Hessian, or the Hessian.
+    Arguments:
+        f, x0, args, compile: as for `objective`.
+        method, settings: as for SciPy, such as bounds, constraints, tol, callback and options. The
+            method receives the derivatives that it uses: the gradient, products with the Hessian,
+            or the Hessian.
 
-    Returns SciPy's result. For a tree, `result.x` is one like x0, while `jac`, `hess_inv` and the
-    rest stay flat, in the order of `ravel`; a callback and the functions of constraints get trees
-    too, and bounds may be a pair (lower, upper), each a number, None or a tree like x0 of what
-    broadcasts to its leaves. Constraints get their Jacobians, for "trust-constr" their Hessians.
+    Returns SciPy's result. If x0 is a tree, `result.x` is a tree, while `jac`, `hess_inv` and
+    others are flat, in the order of `ravel`. Callbacks and constraint functions then receive trees,
+    and bounds may be a pair (lower, upper) of numbers, None, or trees whose leaves broadcast.
+    Jacobians of constraints are computed, and their Hessians for "trust-constr".
 
-    Derivatives that you give yourself (jac, hess, hessp) take the place of those made; they take
-    flat vectors and args. It raises as `objective` does, and what SciPy raises.
+    Derivatives that you pass (jac, hess, hessp) replace the computed ones; they are functions of
+    flat vectors and args. Raises the errors of `objective` and of SciPy.
 
     >>> fit = lambda p: (p["a"] - 1.0) ** 2 + np.sum((p["b"] - p["a"]) ** 2)
     >>> found = nbgrad.scipy.minimize(fit, {"a": 0.0, "b": np.zeros(2)})
@@ -100,17 +102,17 @@ def least_squares(
     compile: bool = False,
     **settings,
 ) -> OptimizeResult:
-    """`scipy.optimize.least_squares`, for arrays and for trees, with the Jacobian of `f`.
+    """Call `scipy.optimize.least_squares` with the Jacobian of `f`, for arrays and trees.
 
     Arguments:
-        f: gives the residuals for `f(x, *args, **kwargs)`: an array of any shape, or a tree of
-            arrays. SciPy takes half the sum of their squares, or of `loss` of them.
-        x0, args, compile: those of `objective`.
+        f: a function that returns the residuals `f(x, *args, **kwargs)`, an array of any shape or a
+            tree of arrays.
+        x0, args, compile: as for `objective`.
         kwargs: keyword arguments of f.
-        settings: SciPy's: bounds (for a tree as `minimize` takes them), method, loss, x_scale, ...
+        settings: as for SciPy: bounds (for a tree as for `minimize`), method, loss, x_scale, ...
 
-    Returns SciPy's result. For a tree, `result.x` is one like x0; `fun`, `jac` of shape (m, n) and
-    the rest are flat. It raises as `minimize` does.
+    Returns SciPy's result. If x0 is a tree, `result.x` is a tree; `fun`, `jac` of shape (m, n) and
+    others are flat. Raises the errors of `minimize`.
 
     >>> t = np.linspace(0.0, 1.0, 5)
     >>> decay = lambda p, y: p["a"] * np.exp(-p["b"] * t) - y
@@ -130,15 +132,15 @@ def least_squares(
 def root(
     f: Callable, x0: Any, args: Any = (), method: str = "hybr", *, compile: bool = False, **settings
 ) -> OptimizeResult:
-    """`scipy.optimize.root`, for arrays and for trees, with the Jacobian of `f`.
+    """Call `scipy.optimize.root` with the Jacobian of `f`, for arrays and trees.
 
     Arguments:
-        f: gives as many numbers as x holds for `f(x, *args)`: an array of any shape, or a tree.
-        x0, args, compile: those of `objective`.
-        method, settings: SciPy's. "hybr" and "lm" get the Jacobian, others use none.
+        f: a function `f(x, *args)` that returns as many numbers as x has: an array or a tree.
+        x0, args, compile: as for `objective`.
+        method, settings: as for SciPy. Only "hybr" and "lm" use the Jacobian.
 
-    Returns SciPy's result. For a tree, `result.x` is one like x0; `fun` is flat. It raises as
-    `minimize` does.
+    Returns SciPy's result. If x0 is a tree, `result.x` is a tree; `fun` is flat. Raises the errors
+    of `minimize`.
 
     >>> both = lambda x: np.stack([x[0] + x[1] - 3.0, x[0] * x[1] - 2.0])
     >>> found = nbgrad.scipy.root(both, [0, 3])
@@ -158,7 +160,7 @@ def _objective(f: Callable, start: Start, args: Any, compile: bool) -> Objective
 
 
 def _settled(start: Start, supplied: dict, settings: dict, args: Any, options: dict) -> dict:
-    """SciPy's settings: the user's, those that speak of trees translated, and the derivatives."""
+    """Return the user's settings, converted from trees to vectors, and the derivatives."""
     chosen = {name: value for name, value in settings.items() if value is not None}
     for name, translated in (("bounds", start.bounds), ("callback", start.callback)):
         if name in chosen:
@@ -166,7 +168,7 @@ def _settled(start: Start, supplied: dict, settings: dict, args: Any, options: d
     for name in ("jac", "hess", "hessp"):
         if callable(chosen.get(name)):
             chosen[name] = with_arguments(chosen[name], _tuple(args), options)
-    if chosen.get("jac") is True:  # they come with f: as they do
+    if chosen.get("jac") is True:  # the derivatives are computed from f
         del chosen["jac"]
     if "hess" in chosen:
         supplied.pop("hessp", None)

@@ -1,4 +1,4 @@
-"""`scipy.special`, by the path that programs for `autograd.scipy.special` use.
+"""`scipy.special`, for programs that use `autograd.scipy.special`.
 
 >>> from nbgrad.scipy.special import gammaln, logsumexp
 >>> nbgrad.grad(lambda x: logsumexp(x) + np.sum(gammaln(x)))(np.array([1.0, 1.0])).round(6)

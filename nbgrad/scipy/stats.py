@@ -1,7 +1,7 @@
-"""`scipy.stats`, by the path that programs for `autograd.scipy.stats` use.
+"""`scipy.stats`, for programs that use `autograd.scipy.stats`.
 
-Distributions that `nbgrad.stats` has take their densities from there, and all else, such as `rvs`
-and `ppf`, from SciPy. Each can be imported as a module, too:
+Distributions of `nbgrad.stats` have its densities and SciPy's other methods, such as `rvs` and
+`ppf`. Each can also be imported as a module:
 
 >>> import nbgrad.scipy.stats.norm as norm
 >>> float(nbgrad.grad(norm.logpdf)(2.0))
@@ -27,7 +27,7 @@ __all__ += _plain.__all__
 
 
 class _Joined:
-    """Names that a distribution of nbgrad lacks are those of SciPy's `_plain`."""
+    """Mixin: attributes that a distribution of nbgrad lacks are those of SciPy's `_plain`."""
 
     _plain: Any
 

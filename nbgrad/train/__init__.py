@@ -1,4 +1,4 @@
-"""Training: `fit` takes a model, a loss, data and an optimiser; `save` and `load` keep trees.
+"""Training: `fit` trains a model; `save` and `load` store trees of arrays.
 
 >>> rng = np.random.default_rng(0)
 >>> x, y = nbgrad.data.moons(rng, 100, noise=0.1)

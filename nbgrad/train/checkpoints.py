@@ -1,7 +1,7 @@
-"""Trees of arrays in one `.npz` file, which `np.load` reads without pickle.
+"""Checkpoints: trees of arrays in one `.npz` file, which `np.load` reads without pickle.
 
-The file is written beside its place and renamed, so that it is the old one or the new one, whatever
-happens. Its last 64 bytes, the comment of the archive, are the SHA-256 sum of all others.
+The file is replaced atomically: it is written under a temporary name and renamed. Its last 64
+bytes, the comment of the archive, are the SHA-256 checksum of the rest.
 """
 
 import contextlib
@@ -26,17 +26,17 @@ _KEYS = "keys"  # the array of the names of all others
 
 
 def save(path: str | Path, tree: Any) -> None:
-    """Write the numbers and arrays of a tree, such as a model, into one file.
+    """Write the numbers and arrays of a tree, such as a model, to one file.
 
-    Words, None and functions in it are kept by name, to be compared when it is read. Raises
-    CheckpointError where it cannot be written; a file that was there before then stays.
+    Strings, None and functions are stored by name and compared when the file is loaded. Raises
+    CheckpointError if the file cannot be written; an existing file then remains unchanged.
     """
     path = Path(path)
     leaves, names = trees.flatten(tree)[0], trees.paths(tree)
     arrays, constants = {}, {}
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise CheckpointError(f"{path}: two parts of the tree have the name {twice}")
+        raise CheckpointError(f"{path}: two values of the tree have the name {twice}")
     for name, leaf in zip(names, leaves, strict=True):
         if trees.is_constant(leaf):
             constants[name] = _named(leaf)
@@ -44,8 +44,8 @@ def save(path: str | Path, tree: Any) -> None:
         array = np.asarray(leaf)
         if array.dtype.kind not in "fiub":
             raise CheckpointError(
-                f"{path}: {name or 'the tree'} is a {type(leaf).__name__}: a checkpoint holds "
-                "numbers and arrays of them"
+                f"{path}: {name or 'the tree'} is a {type(leaf).__name__}: only numbers and "
+                "arrays of numbers can be saved"
             )
         arrays[name] = array
     buffer = io.BytesIO()
@@ -59,10 +59,10 @@ def save(path: str | Path, tree: Any) -> None:
 
 
 def load(path: str | Path, like: Any) -> Any:
-    """A tree like `like` with the numbers of a file that `save` wrote.
+    """Return a tree like `like` with the values of a file written by `save`.
 
-    Raises CheckpointError, with one line that says what is wrong, for a file that is not there,
-    damaged, no checkpoint, or one of another tree: with other names, shapes, dtypes or functions.
+    Raises CheckpointError if the file is missing, damaged or not a checkpoint, or if its names,
+    shapes, dtypes or functions differ from those of `like`.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/model.npz"
@@ -74,7 +74,7 @@ def load(path: str | Path, like: Any) -> Any:
 
 
 class Found(NamedTuple):
-    """What a file holds: its arrays, and the names of words and functions, by their places."""
+    """The contents of a file: arrays, and the names of strings and functions, by path."""
 
     path: Path
     arrays: dict[str, np.ndarray]
@@ -82,17 +82,17 @@ class Found(NamedTuple):
 
 
 def read(path: str | Path) -> Found:
-    """A file that `save` wrote. Raises CheckpointError where it is none, or damaged."""
+    """Read a file written by `save`. Raises CheckpointError if it is damaged or another file."""
     path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from None
     if not content.startswith(b"PK"):
-        raise CheckpointError(f"{path} is no checkpoint: it is no .npz file")
+        raise CheckpointError(f"{path} is not a checkpoint: it is not a .npz file")
     if _sum(content[:-_SUM]) != content[-_SUM:]:
         raise CheckpointError(
-            f"{path} is damaged: its checksum is another, so it was cut short or changed since it "
+            f"{path} is damaged: its checksum is wrong, so it was truncated or modified after it "
             "was saved"
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
@@ -102,16 +102,15 @@ def read(path: str | Path) -> Found:
 
 
 def restored(found: Found, like: Any) -> Any:
-    """A tree like `like` with the numbers of a file. Raises CheckpointError as `load` does."""
+    """Return a tree like `like` with the values of a file. Raises CheckpointError as `load`."""
     leaves, rebuild = trees.flatten(like)
     names = trees.paths(like)
     constants = {n: _named(x) for n, x in zip(names, leaves, strict=True) if trees.is_constant(x)}
-    arrays = {name for name in names if name not in constants}
+    arrays = set(names) - constants.keys()
+    differ = (arrays ^ found.arrays.keys()) | (constants.keys() ^ found.constants.keys())
     for name in [*names, *found.arrays, *found.constants]:
-        if (name in arrays) != (name in found.arrays) or (name in constants) != (
-            name in found.constants
-        ):
-            raise _other(found.path, f"{name or 'an array'} is in one of the two only")
+        if name in differ:
+            raise _other(found.path, f"{name or 'an array'} is only in one of the two")
     for name, text in constants.items():
         if found.constants[name] != text:
             raise _other(found.path, f"{name} is {found.constants[name]} there, and {text} here")
@@ -124,7 +123,7 @@ def restored(found: Found, like: Any) -> Any:
 
 
 def require_writable(path: str | Path) -> None:
-    """Raise CheckpointError where a file cannot be written at this path."""
+    """Raise CheckpointError if a file cannot be written to this path."""
     path = Path(path)
     try:
         tempfile.TemporaryFile(dir=path.parent).close()
@@ -159,7 +158,7 @@ def _sum(body: bytes) -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Replace a file atomically."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with open(beside, "xb") as file:

@@ -1,4 +1,4 @@
-"""`fit`: minibatches, steps of an optimiser, looks at what is held out."""
+"""`fit`: training with minibatches, an optimiser, evaluation and checkpoints."""
 
 import warnings
 from collections.abc import Callable
@@ -26,8 +26,11 @@ Ended = Literal["done", "patience", "interrupted", "nan"]
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a training leaves: the last model and the optimiser's state, the best model, the loss of
-    every step, what was seen on the way, and why it ended."""
+    """The result of a training.
+
+    It has the last model and the state of the optimiser, the best model, the loss of each step, the
+    evaluations (`moments`), and the reason for the end.
+    """
 
     model: Any
     state: Any
@@ -38,8 +41,7 @@ class Fitted:
 
 
 def accuracy(scores: Any, labels: Any) -> float:
-    """The share of rows whose largest number stands at their label, or where that of a one-hot row
-    does.
+    """Return the fraction of rows whose maximum is at their label (an integer or a one-hot row).
 
     >>> nbgrad.train.accuracy(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([1, 1]))
     0.5
@@ -71,46 +73,48 @@ def fit(
     engine: Any = None,
     workers: int | None = None,
 ) -> Fitted:
-    """Train a model: `loss(model(x), *targets)` is brought down on minibatches of the data.
+    """Train a model: minimise `loss(model(x), *targets)` on minibatches of the data.
 
     Arguments:
-        model: any object that is called and holds floats, such as `nn.Chain`; where it has a method
-            `training`, that is called, as by `nn.training`.
-        loss: gives one number for what the model gives for a batch, and the batch's targets.
+        model: a callable object that holds floats, such as `nn.Chain`. If it has a method
+            `training`, that method is called, as by `nn.training`.
+        loss: a function of the result of the model and the targets that returns one number.
         data: `(x, *targets)`, arrays whose first axis counts samples.
-        steps, epochs: how many batches, or passes over the data: one of the two.
-        batch: rows of a batch, in random order; None takes all of the data at each step.
-        last: what becomes of the rows at the end of an epoch that are too few for a batch: "drop"
-            leaves them to later epochs, whose order is another; "keep" makes a smaller batch,
-            for which a compiled step is compiled a second time.
-        optimiser: of `nbgrad.optim`, or any object with `init` and `update` like those.
-        held: data that is not trained on, `(x, *targets)`, to measure the model.
-        measure: a number for what the model gives for x and the targets, such as `accuracy`, on the
-            held data, or without it on all of the data.
-        every: how many steps lie between two looks at the model; where None an epoch, or a
-            hundredth of all steps if that is more.
-        patience: end after so many looks without a lower loss (the held one, where there is one).
-        seed: of the order of the rows.
+        steps, epochs: the number of batches, or of passes over the data. Pass one of the two.
+        batch: the number of rows of a batch, in random order; None uses all data in each step.
+        last: the treatment of rows left over at the end of an epoch: "drop" leaves them to later
+            epochs, which have another order; "keep" makes a smaller batch, for which a compiled
+            step is compiled a second time.
+        optimiser: an optimiser of `nbgrad.optim`, or an object with the same `init` and `update`.
+        held: validation data, `(x, *targets)`.
+        measure: a function of the result of the model and the targets that returns a number, such
+            as `accuracy`, for the validation data or, without it, for all data.
+        every: the number of steps between evaluations; by default an epoch or, if that is more, a
+            hundredth of all steps.
+        patience: stop after this many evaluations without a lower (validation) loss.
+        seed: the seed for the order of the rows.
         compile: compile the whole step, at the first batch.
-        checkpoint: a file to save to, at each look and at the end.
-        resume: go on from that file where it is there: the same arguments give the same bits as a
-            training that was never stopped. Other data, batches, seed or optimiser are an error.
-        progress: show a bar on a terminal, after two seconds.
-        watch: called with each look and the model then.
-        engine: who computes: the rows of each batch are divided between its workers, and what they
-            find is put together as `nbgrad.parallel.value_and_grad` does. None: this process, with
-            the batch as a whole. The loss must be a mean over rows, and training change nothing
-            but what is updated: no batch norm, no dropout. Data goes to Dask once, and to
-            processes as files; on MPI all ranks call `fit` with the same arguments, and rank 0
-            shows and writes.
-        workers: how many, as for `nbgrad.parallel.value_and_grad`; a batch has as many shards. The
-            same number gives the same bits, another one the same but for rounding.
+        checkpoint: the path of a file to save to, at each evaluation and at the end.
+        resume: continue from that file if it exists. The result is bitwise identical to that of an
+            uninterrupted training. Other data, batches, seeds or optimisers raise an error.
+        progress: show a progress bar on a terminal, after two seconds.
+        watch: called as `watch(moment, model)` after each evaluation.
+        engine: divide the rows of each batch between the workers of this engine of
+            `nbgrad.parallel.value_and_grad`; None computes whole batches in this process. The loss
+            must be a mean over rows, and the model must not change in training other than by
+            updates: no batch norm, no dropout. Data is sent to Dask once, and to processes as
+            files. With MPI, all ranks call `fit` with the same arguments, and rank 0 prints and
+            writes files.
+        workers: the number of workers, and of shards of a batch. Results are bitwise identical for
+            the same number, and differ by rounding errors for other numbers.
 
-    Ctrl-C ends the training and gives what was reached. Raises NanError, which names the first op
-    that gave nan and has what was reached as `fitted`, where a loss or, at a look, a number of the
-    model is nan, ValueError for an empty data set, DimensionMismatch for arrays of unequal length,
-    CheckpointError for a file that cannot be written or resumed from; with an engine, what
-    `nbgrad.parallel.value_and_grad` raises, such as WorkerError: the last checkpoint stands.
+    Ctrl-C stops the training and returns the current result.
+
+    Raises NanError if a loss or, at an evaluation, the model is nan; it names the first operation
+    that returned nan and has the current result as `fitted`. Raises ValueError for an empty data
+    set, DimensionMismatch for arrays of unequal length, CheckpointError for a file that cannot be
+    written or resumed from; with an engine, the errors of `nbgrad.parallel.value_and_grad`, such as
+    WorkerError, after which the last checkpoint remains.
     """
     _require(model, data, optimiser)
     data = tuple(map(np.asarray, data))
@@ -122,7 +126,7 @@ def fit(
     total = _steps(steps, epochs, order.batches)
     every = max(order.batches, total // 100) if every is None else every
     if every < 1:
-        raise ValueError(f"fit: every is {every}; it counts the steps between two looks")
+        raise ValueError(f"fit: every is {every}; it must be at least 1")
     look = _look(loss, data, held, measure)
     now = Standing.first(model, optimiser.init(model), total)
     settings = settings_of(data, held, batch, last, seed, optimiser) if checkpoint else {}
@@ -170,30 +174,29 @@ def fit(
 
 
 def _require(model: Any, data: Any, optimiser: Any) -> None:
-    """Raise TypeError for what is no model, data or optimiser, and for floats in a model that no
-    update can change."""
+    """Raise TypeError for wrong arguments, and for floats in a model that updates cannot change."""
     if not callable(model):
-        raise TypeError(f"fit: a {type(model).__name__} is no model: it cannot be called")
+        raise TypeError(f"fit: a {type(model).__name__} is not a model: it is not callable")
     if not isinstance(data, (tuple, list)):
-        raise TypeError(f"fit: the data is a {type(data).__name__}; give a tuple, (x, *targets)")
+        raise TypeError(f"fit: data is a {type(data).__name__}; pass a tuple, (x, *targets)")
     if not hasattr(optimiser, "update"):
         raise TypeError(
-            f"fit: the optimiser is a {type(optimiser).__name__}; give one such as "
+            f"fit: optimiser is a {type(optimiser).__name__}; pass an optimiser, such as "
             "nbgrad.optim.Adam(0.01)"
         )
     leaves = trees.flatten(model)[0]
     if not any(map(trees.is_differentiable, leaves)) and not State(model).holds_floats:
         raise TypeError(
-            f"fit: a {type(model).__name__} that holds no floats has nothing to train; the "
-            "arguments are fit(model, loss, (x, *targets))"
+            f"fit: the model, a {type(model).__name__}, holds no floats to train; call "
+            "fit(model, loss, (x, *targets))"
         )
     if any(isinstance(x, Array) for x in leaves):
-        raise TypeError("fit: the model holds tracked arrays: give it plain ones, w.data for w")
+        raise TypeError("fit: the model holds tracked arrays: use plain ones, w.data instead of w")
     inside = State(model).leaves
     if len(inside) != len(leaves) or any(a is not b for a, b in zip(inside, leaves, strict=True)):
         raise TypeError(
-            "fit: the model holds a function that holds floats, which no update can change: make "
-            "it a class whose attributes they are, or write constants into the function"
+            "fit: the model holds a closure over floats, which cannot be updated: replace it by an "
+            "object with the floats as attributes, or write constants into the function"
         )
 
 
@@ -218,7 +221,7 @@ def _look(
 
 
 def _found(checkpoint: str | Path | None, resume: bool) -> Found | None:
-    """The file to go on from. Raises CheckpointError where it cannot be read or written."""
+    """Return the file to resume from. Raises CheckpointError if it cannot be read or written."""
     if checkpoint is None:
         return None
     require_writable(checkpoint)
@@ -226,8 +229,7 @@ def _found(checkpoint: str | Path | None, resume: bool) -> Found | None:
 
 
 def _saving(checkpoint: str | Path | None, settings: dict[str, str]) -> Callable[[Standing], None]:
-    """The function that saves, where that is asked for; what fails costs one warning, and not what
-    was learned."""
+    """Return a function that saves a checkpoint. A failure only causes a warning."""
     told: set[str] = set()
 
     def save(now: Standing) -> None:
@@ -238,17 +240,17 @@ def _saving(checkpoint: str | Path | None, settings: dict[str, str]) -> Callable
         except CheckpointError as error:
             if str(error) not in told:
                 told.add(str(error))
-                warnings.warn(f"fit: {error}; the training goes on", stacklevel=3)
+                warnings.warn(f"fit: {error}; the training continues", stacklevel=3)
 
     return save
 
 
 def _steps(steps: int | None, epochs: int | None, batches: int) -> int:
     if (steps is None) == (epochs is None):
-        raise TypeError("fit: give steps=, the number of batches, or epochs=, one of the two")
+        raise TypeError("fit: pass either steps=, the number of batches, or epochs=")
     total = steps if steps is not None else (epochs or 0) * batches
     if total < 1:
-        raise ValueError(f"fit: {total} steps; give one or more")
+        raise ValueError(f"fit: {total} steps; there must be at least one")
     return total
 
 
@@ -267,9 +269,9 @@ def _holds_nan(model: Any) -> bool:
 def _nan(
     what: str, loss: Callable, optimiser: Any, data: tuple, now: Standing, given: list
 ) -> NanError:
-    """The error about a nan: the last steps are taken again, eagerly and here, to find the op."""
-    message, advice = f"fit: {what} step {now.step} is nan", "a smaller rate, or gradients "
-    advice += "clipped by nbgrad.optim.Clipped, may help"
+    """Return the error for a nan, after repeating the last steps eagerly to find the operation."""
+    message = f"fit: {what} step {now.step} is nan"
+    advice = "try a lower learning rate, or clip gradients with nbgrad.optim.Clipped"
     found = NanError(f"{message}; {advice}")
     step = Whole(loss, optimiser, data, compile=False)
     try:

@@ -1,4 +1,4 @@
-"""Where a training stands: all that is needed to go on, as one value that is kept or replaced."""
+"""`Standing`: the complete state of a training, as an immutable value."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +10,11 @@ from .settings import KEY
 
 
 class Moment(NamedTuple):
-    """A look at a training after so many steps: the mean loss of the steps since the last look, the
-    loss and the measure on held-out samples, nan where there are none."""
+    """An evaluation after a step.
+
+    `loss` is the mean loss since the last evaluation; `held_loss` and `measure` are those of the
+    validation data, or nan.
+    """
 
     step: int
     loss: float
@@ -20,8 +23,10 @@ class Moment(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """The model and the optimiser's state after so many steps, and the best model so far: the one
-    with the lowest loss at a look. `waited` counts the looks since then."""
+    """The model and the state of the optimiser after a step, and the best model so far.
+
+    The best model has the lowest loss at an evaluation; `waited` counts the evaluations since.
+    """
 
     step: int
     model: Any
@@ -34,20 +39,20 @@ class Standing(NamedTuple):
 
     @classmethod
     def first(cls, model: Any, state: Any, steps: int) -> "Standing":
-        """Before the first of so many steps."""
+        """Return the state before the first step."""
         return cls(0, model, state, model, np.inf, 0, np.full(steps, np.nan), np.zeros((0, 4)))
 
     @property
     def looked(self) -> int:
-        """The step of the last look, 0 before the first."""
+        """The step of the last evaluation, 0 before the first."""
         return int(self.moments[-1, 0]) if len(self.moments) else 0
 
     def seen(self) -> list[Moment]:
-        """The looks so far."""
+        """Return the evaluations so far."""
         return [Moment(int(step), *rest) for step, *rest in self.moments.tolist()]
 
     def after(self, moment: Moment) -> "Standing":
-        """With another look: the model may be the best so far."""
+        """Return the state after an evaluation, which may update the best model."""
         moments = np.vstack([self.moments, moment])
         reached = moment.loss if np.isnan(moment.held_loss) else moment.held_loss
         if reached < self.best_loss:
@@ -55,7 +60,7 @@ class Standing(NamedTuple):
         return self._replace(waited=self.waited + 1, moments=moments)
 
     def loaded(self, found: Found) -> "Standing":
-        """A standing that was saved, to go on from to the steps that this one has."""
+        """Return a saved state, extended to the number of steps of this one."""
         histories = {n: found.arrays.get(n, getattr(self, n)) for n in ("losses", "moments")}
         like = self._replace(**histories)
         old = Standing(**restored(found, dict(zip(self._fields, like, strict=True))))
@@ -63,5 +68,5 @@ class Standing(NamedTuple):
         return old._replace(losses=np.concatenate([old.losses, rest]))
 
     def save(self, path: str | Path, settings: dict[str, str]) -> None:
-        """Write all of it, and what the training was started with."""
+        """Write the state and the settings of the training."""
         save(path, {**dict(zip(self._fields, self, strict=True)), KEY: settings})

@@ -1,16 +1,16 @@
-"""A step of training, by this process alone or with its batch divided between workers."""
+"""Training steps, in this process or with batches divided between workers."""
 
 from collections.abc import Callable
 from itertools import pairwise
 from mmap import mmap
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..errors import WorkerError
 from ..kernels.checksum import checksum
 from ..nn.layers import training
-from ..parallel.engines import Alone, Engine, Rows, engine_of
+from ..parallel.engines import Engine, Rows, engine_of
 from ..parallel.gradients import ValueAndGrad
 from ..parallel.work import Share
 from ..runtime.kinds import is_a
@@ -18,30 +18,21 @@ from ..static import compile as compiled
 from ..transforms import trees
 from ..transforms.reverse import value_and_grad
 
-_LOOKED = 64  # rows, of the look at whether a loss divides
+_LOOKED = 64  # rows used to check that a loss is a mean
 
 
-class Steps(Protocol):
-    """Who takes the steps of a training on given data."""
+class Steps:
+    """The steps of a training on given data, with an engine for the processes that take part."""
 
-    @property
-    def leads(self) -> bool:
-        """Whether this process shows and writes."""
-        ...
+    def __init__(self, engine: Engine):
+        self.leads, self.agreed, self.close = engine.leads, engine.agreed, engine.close
 
     def __call__(self, model: Any, state: Any, rows: Rows) -> tuple[Any, Any, Any]:
-        """The loss on these rows, and the model and the state after the step."""
-        ...
-
-    def agreed(self, make: Callable[[], Any]) -> Any:
-        """What `make` gives, or raises, in the process that leads, in all of them."""
-        ...
+        """Return the loss on these rows, and the model and the state after the step."""
+        raise NotImplementedError
 
     def require_unchanged(self) -> None:
-        """Raise WorkerError where workers have copies of data that was written to since then."""
-        ...
-
-    def close(self) -> None: ...
+        """Raise WorkerError if workers have copies of data that was modified."""
 
 
 def steps_of(
@@ -53,12 +44,11 @@ def steps_of(
     engine: Any,
     workers: int | None,
 ) -> Steps:
-    """The steps of `fit`. Raises as `engine_of` and `require_divisible` do."""
+    """Return the steps of `fit`. Raises the errors of `engine_of` and `require_divisible`."""
     if engine is None:
         if workers is not None:
             raise TypeError(
-                f"fit: workers={workers} is for an engine that is named: give engine too, such as "
-                'engine="threads"'
+                f'fit: workers={workers} without an engine: pass an engine, such as "threads"'
             )
         return Whole(loss, optimiser, data, compile)
     require_divisible(loss, model, data)
@@ -82,26 +72,21 @@ def step_of(loss: Callable, optimiser: Any) -> Callable:
     return step
 
 
-class Whole(Alone):
-    """Each batch as a whole, in this process."""
+class Whole(Steps):
+    """Steps with whole batches, in this process."""
 
     def __init__(self, loss: Callable, optimiser: Any, data: tuple, compile: bool):
+        super().__init__(Engine())
         step = step_of(loss, optimiser)
         self._step = compiled(step) if compile else step
-        self._batch = self.held(data)
+        self._data = data
 
     def __call__(self, model: Any, state: Any, rows: Rows) -> tuple[Any, Any, Any]:
-        return self._step(model, state, self._batch(rows))
-
-    def require_unchanged(self) -> None:
-        """There is no copy."""
-
-    def close(self) -> None:
-        """There is nothing to end."""
+        return self._step(model, state, tuple(x[rows] for x in self._data))
 
 
 class LossOf:
-    """`loss(model(x), *targets)` as a function of the model, which other processes import."""
+    """`loss(model(x), *targets)` as a function of the model that other processes can import."""
 
     def __init__(self, loss: Callable):
         self.loss = loss
@@ -110,17 +95,16 @@ class LossOf:
         return self.loss(training(model, x)[0], *targets)
 
 
-class Divided:
-    """Each batch in as many shards as there are workers, whose values and gradients make the same
-    update in every process that calls this."""
+class Divided(Steps):
+    """Steps with each batch divided into as many shards as there are workers."""
 
     def __init__(self, loss: Callable, optimiser: Any, data: tuple, compile: bool, engine: Engine):
+        super().__init__(engine)
         self._vg = ValueAndGrad(Share(LossOf(loss), True, compile), engine)
         self._n = len(data[0])
         self._data, self._sent = data, _sums(data) if engine.copies else None
         self._shard = engine.held(data)
-        self._whole: list[Any] | None = None  # the same at each step, so it stays with the workers
-        self.leads, self.agreed, self.close = engine.leads, engine.agreed, engine.close
+        self._whole: list[Any] | None = None  # the same in each step, so workers keep the data
 
         def update(state: Any, slopes: Any, model: Any) -> tuple[Any, Any]:
             return optimiser.update(state, slopes, model)
@@ -135,8 +119,8 @@ class Divided:
     def require_unchanged(self) -> None:
         if self._sent is not None and self._sent != _sums(self._data):
             raise WorkerError(
-                "fit: the data was written to during the training, and the workers have what it "
-                'was at the start: call fit again with the new data, or take engine="threads"'
+                "fit: the data was modified during the training, but the workers use a copy: call "
+                'fit again with the new data, or use engine="threads"'
             )
 
     def _shards(self, rows: Rows) -> list[Any]:
@@ -154,14 +138,15 @@ class Divided:
 
 
 def _sums(data: tuple) -> list[int]:
-    """The checksums of what is in memory: arrays in files are not copied for processes."""
+    """Return the checksums of arrays in memory; arrays in files are not copied to processes."""
     own = [x for x in data if not isinstance(x.base, (np.memmap, mmap)) and not x.dtype.hasobject]
     return [checksum(x) for x in own]
 
 
 def require_divisible(loss: Callable, model: Any, data: tuple) -> None:
-    """Raise TypeError for a model that training changes, and ValueError for a loss that is no mean
-    over rows: what the shards of a batch give would not be what the batch gives. A few rows tell.
+    """Check with a few rows that shards give the same result as the whole batch.
+
+    Raises TypeError if training changes the model, ValueError if the loss is not a mean over rows.
     """
     k = min(_LOOKED, len(data[0]))
     cut = max(k // 3, 1)
@@ -172,13 +157,13 @@ def require_divisible(loss: Callable, model: Any, data: tuple) -> None:
     if k == 1:
         return
     expected = (cut * first + (k - cut) * rest) / k
-    values = np.array([whole, first, rest])  # float32 where all are
+    values = np.array([whole, first, rest])  # float32 if all are float32
     near = np.sqrt(np.finfo(values.dtype).eps) * np.max(np.abs(values))
-    if abs(whole - expected) > near:  # not so for nan, of which the step tells
+    if abs(whole - expected) > near:  # false for nan, which the step reports
         raise ValueError(
-            f"fit: with an engine the loss has to be a mean over rows: of {k} rows it is "
-            f"{whole:.6g}, and of {cut} and {k - cut} of them in the mean {expected:.6g}. Give "
-            "np.mean(...) for np.sum(...), or train without an engine"
+            f"fit: with an engine the loss must be a mean over rows: for {k} rows it is "
+            f"{whole:.6g}, but the mean of {cut} and {k - cut} of them gives {expected:.6g}. Use "
+            "np.mean(...) instead of np.sum(...), or train without an engine"
         )
 
 
@@ -188,8 +173,8 @@ def _value(loss: Callable, model: Any, batch: tuple) -> Any:
     pairs = zip(trees.flatten(model)[0], trees.flatten(after)[0], strict=True)
     if any(old is not new and not np.array_equal(old, new) for old, new in pairs):
         raise TypeError(
-            f"fit: training changes the {type(model).__name__}, as a batch norm changes its "
-            "statistics and a dropout its random state: with rows in shards it would be another "
-            "training. Train it without an engine, or with nn.LayerNorm"
+            f"fit: training changes the {type(model).__name__}, like the statistics of a batch "
+            "norm or the random state of a dropout, so its rows cannot be divided. Train it "
+            "without an engine, or use nn.LayerNorm"
         )
     return loss(scores, *targets)

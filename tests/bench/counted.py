@@ -25,7 +25,7 @@ from llvmlite import binding
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from calls import allocations
+from helpers.calls import allocations
 
 import nbgrad
 from nbgrad.bench.libraries import (

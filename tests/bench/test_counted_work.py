@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from children import TESTS, environment
 from counted import FILE, NAMES, raised
-from rows import PLAIN_PYTHON
+from helpers.children import TESTS, environment
+from helpers.rows import PLAIN_PYTHON
 
 KNOWN = json.loads(FILE.read_text())
 

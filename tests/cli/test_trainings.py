@@ -9,7 +9,7 @@ import tempfile
 
 import matplotlib.font_manager  # noqa: F401 (its first import can report on stderr)
 import pytest
-from children import interruptible
+from helpers.children import interruptible
 
 from nbgrad.experiments import digits, moons
 from nbgrad.experiments.catalogue import EXPERIMENTS

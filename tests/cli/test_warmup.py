@@ -4,8 +4,8 @@ import os
 
 import numpy as np
 import pytest
-from children import run
-from rows import PLAIN_PYTHON
+from helpers.children import run
+from helpers.rows import PLAIN_PYTHON
 
 import nbgrad
 from nbgrad.core.primitive import Primitive

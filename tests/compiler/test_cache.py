@@ -8,7 +8,7 @@ from typing import Any
 
 import numba
 import pytest
-from caches import (
+from helpers.caches import (
     GRADIENTS,
     SCALED,
     SIGNATURES,
@@ -18,7 +18,7 @@ from caches import (
     only_warning,
     square_is_right,
 )
-from children import run
+from helpers.children import run
 from numba.core import caching, compiler, config, environment
 
 import nbgrad

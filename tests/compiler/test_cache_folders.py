@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from caches import (
+from helpers.caches import (
     GRADIENTS,
     SCALED,
     SIGNATURES,
@@ -15,7 +15,7 @@ from caches import (
     only_warning,
     square_is_right,
 )
-from children import run
+from helpers.children import run
 
 
 def test_the_folder_is_chosen_by_the_environment(fork, tmp_path):

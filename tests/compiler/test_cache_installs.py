@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from children import ROOT, environment
+from helpers.children import ROOT, environment
 
 # A sum by a hand-written kernel, a compiled program, and what they cost.
 PROGRAM = """

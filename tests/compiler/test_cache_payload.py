@@ -7,7 +7,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from caches import GRADIENTS, SIGNATURES, cached, gradients_are_right, only_warning
+from helpers.caches import GRADIENTS, SIGNATURES, cached, gradients_are_right, only_warning
 from numba.core import types
 
 from nbgrad.compiler import folder as _folder

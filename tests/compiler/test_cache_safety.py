@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from caches import (
+from helpers.caches import (
     GRADIENTS,
     SIGNATURES,
     SQUARE,

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 
 import nbgrad
 from nbgrad.compiler.kernel import DISABLED, device, kernel, part

@@ -3,8 +3,8 @@
 
 import numpy as np
 import pytest
-from children import run
 from fuzz import frontend, loop
+from helpers.children import run
 
 from nbgrad.compiler.kernel import DISABLED, kernel
 from nbgrad.compiler.pipeline import left_to_numba

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from children import ROOT, environment
+from helpers.children import ROOT, environment
 from packaging.requirements import Requirement
 from test_layers import MODULES
 

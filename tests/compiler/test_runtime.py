@@ -3,7 +3,7 @@
 What is imported or compiled later finds all as if nothing had been."""
 
 import pytest
-from children import run
+from helpers.children import run
 
 PRODUCTS = """
 import sys

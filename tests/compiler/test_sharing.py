@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 
 import nbgrad
 from nbgrad.compiler.kernel import kernel_from_source

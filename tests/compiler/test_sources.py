@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from children import ROOT, environment
+from helpers.children import ROOT, environment
 
 # A kernel of a file, and a function that a program compiled from memory calls.
 PROGRAM = """

@@ -6,8 +6,8 @@ import sys
 import time
 
 import pytest
-from caches import GRADIENTS, SIGNATURES, SQUARE, gradients_are_right, square_is_right
-from children import Nursery
+from helpers.caches import GRADIENTS, SIGNATURES, SQUARE, gradients_are_right, square_is_right
+from helpers.children import Nursery
 
 from nbgrad.compiler import compile_lock as turns
 from nbgrad.compiler.compile_lock import Turn

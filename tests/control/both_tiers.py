@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import optree
 import pytest
-import rows
+from helpers import rows
 
 import nbgrad
 

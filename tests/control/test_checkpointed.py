@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import optree
 import pytest
-import rows as rows_table
+from helpers import rows as rows_table
 
 import nbgrad
 

@@ -5,11 +5,11 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers.children import run
 
 import nbgrad
 from nbgrad.core.array import Array
 from nbgrad.errors import TraceError
-from tests.children import run
 
 X = np.array([3.0, 2.0, 1.5, 0.5])
 SCALE = np.array([1.0, 0.5, 2.0, 1.5])

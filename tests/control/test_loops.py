@@ -6,7 +6,7 @@ import time
 import numpy as np
 import optree
 import pytest
-import rows as rows_table
+from helpers import rows as rows_table
 
 import nbgrad
 from nbgrad import DimensionMismatch, TraceError

@@ -185,7 +185,7 @@ def test_the_most_steps(tier):
     assert wrap(doubles(100.0, 7))(1.0) == 128.0
     assert wrap(nbgrad.grad(doubles(100.0, 7)))(1.0) == 128.0
     for f in (doubles(100.0, 6), nbgrad.grad(doubles(100.0, 6)), doubles(100.0, 0)):
-        with pytest.raises(RuntimeError, match=r"test holds after max_steps=\d steps.*count"):
+        with pytest.raises(RuntimeError, match=r"test still holds after max_steps=\d steps.*count"):
             wrap(f)(1.0)
     assert wrap(doubles(1.0, 0))(3.0) == 3.0
     with pytest.raises(RuntimeError, match="max_steps=6"):
@@ -248,7 +248,7 @@ def test_float32():
 @pytest.mark.parametrize(
     ("test", "body", "error", "words"),
     [
-        (lambda s: s > 0.0, lambda s: s, DimensionMismatch, r"truths of shape \(3,\).*np.any"),
+        (lambda s: s > 0.0, lambda s: s, DimensionMismatch, r"condition of shape \(3,\).*np.any"),
         (lambda s: s[0] > 0.0, lambda s: s[:2], DimensionMismatch, r"\(3,\) to \(2,\)"),
         (lambda s: s[0] > 0.0, lambda s: (s, s), TypeError, "structure"),
         (lambda s: s[0] > 0.0, lambda s: s > 0.0, TypeError, "float64 to bool"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 
 import nbgrad
 from nbgrad.values.tracked import TrackedArray

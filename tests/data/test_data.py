@@ -57,7 +57,7 @@ def test_digits_come_with_scikit_learn(monkeypatch):
     assert x.shape == (1797, 64) and (x.min(), x.max()) == (0.0, 1.0)
     assert np.bincount(labels).min() > 170
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(nbgrad.MissingExtra, match=r'needs sklearn: .*"nbgrad\[experiments\]"'):
+    with pytest.raises(nbgrad.MissingExtra, match=r'needs sklearn .*"nbgrad\[experiments\]"'):
         data.digits()
 
 
@@ -69,7 +69,7 @@ def test_names_are_words_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "names", census)
     assert data.names() == ["anna", "mary"]
     monkeypatch.setitem(sys.modules, "names", None)
-    with pytest.raises(nbgrad.MissingExtra, match=r'give a text file, .*"nbgrad\[names\]"'):
+    with pytest.raises(nbgrad.MissingExtra, match=r'pass a text file .*"nbgrad\[names\]"'):
         data.names()
     path.write_text("1\n2\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no line of .*names\.txt begins with a letter"):
@@ -122,21 +122,21 @@ def test_normalise_keeps_the_scaling():
     [
         (
             lambda: data.one_hot([0, 3], 3),
-            "one_hot: labels from 0 to 3 for 3 classes; they are 0 to 2",
+            "one_hot: labels from 0 to 3 for 3 classes; they must be 0 to 2",
         ),
-        (lambda: data.one_hot([0.5]), "one_hot: labels of float64; they are integers from 0 on"),
+        (lambda: data.one_hot([0.5]), "one_hot: labels of dtype float64; they must be integers"),
         (
             lambda: list(data.minibatches(0, 4, np.zeros((0, 3)))),
             "minibatches: the data set is empty: arrays of shape (0, 3)",
         ),
         (
             lambda: data.split(0, 0.5, np.zeros((4, 3)), np.zeros(5)),
-            "split: arrays of shapes (4, 3), (5,): the first axis counts samples, and must be as "
-            "long for all",
+            "split: arrays of shapes (4, 3), (5,): the first axis counts samples and must have the "
+            "same length for all",
         ),
         (
             lambda: data.split(0, 1.5, np.zeros(4)),
-            "split: a share of 1.5; give one between 0 and 1",
+            "split: share is 1.5; it must be between 0 and 1",
         ),
         (
             lambda: data.split(0, 0.01, np.zeros(4)),
@@ -148,17 +148,20 @@ def test_normalise_keeps_the_scaling():
         ),
         (
             lambda: list(data.minibatches(-1, 2, np.zeros(4))),
-            "the seed of batches is -1; give one from 0 on",
+            "the seed of batches is -1; it must not be negative",
         ),
-        (lambda: list(data.minibatches(0, 0, np.zeros(4))), "batches of 0 rows: give one or more"),
-        (lambda: data.moons(0, 0), "moons: 0 points; give one or more"),
+        (
+            lambda: list(data.minibatches(0, 0, np.zeros(4))),
+            "batches of 0 rows: there must be at least one",
+        ),
+        (lambda: data.moons(0, 0), "moons: 0 points; there must be at least one"),
         (
             lambda: data.moons(0, 10, sampling="odd"),  # pyright: ignore[reportArgumentType]
-            'moons: sampling is \'odd\'; it is "random" or "even"',
+            'moons: sampling is \'odd\'; it must be "random" or "even"',
         ),
         (
             lambda: list(data.minibatches(0, 4, np.zeros(4), last="pad")),  # pyright: ignore
-            'last is \'pad\'; it is "drop" or "keep"',
+            'last is \'pad\'; it must be "drop" or "keep"',
         ),
     ],
 )

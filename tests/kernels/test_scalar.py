@@ -6,7 +6,7 @@ import mpmath
 import numba
 import numpy as np
 import pytest
-from rows import F32, F64, PLAIN_PYTHON
+from helpers.rows import F32, F64, PLAIN_PYTHON
 
 import nbgrad
 from nbgrad.compiler.kernel import kernel_from_source

@@ -3,7 +3,7 @@ that hide the order, and the programs that call them."""
 
 import numpy as np
 import pytest
-from rows import PLAIN_PYTHON
+from helpers.rows import PLAIN_PYTHON
 
 import nbgrad
 from nbgrad.kernels.selection import order_of_rows

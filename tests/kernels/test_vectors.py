@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from rows import PLAIN_PYTHON
+from helpers.rows import PLAIN_PYTHON
 
 import nbgrad
 from nbgrad.kernels import matmul

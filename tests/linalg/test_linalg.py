@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
-from children import environment
+from helpers.children import environment
 
 import nbgrad
 from nbgrad import DimensionMismatch, NoRuleError, UntrackedError, linalg

@@ -259,60 +259,58 @@ def test_float32_stays():
     [
         (
             lambda: nn.Dense.random(0, 3, 2)(np.ones((5, 4))),
-            "Dense: an input of shape (5, 4), where it takes (..., 3), as its weight has shape "
+            "Dense: an input of shape (5, 4); expected (..., 3), because its weight has shape "
             "(3, 2)",
         ),
         (
             lambda: nn.BatchNorm.of(3).training(np.ones((1, 3))),
-            "BatchNorm: an input of shape (1, 3) in training: the variance of a batch takes two "
-            "samples or more",
+            "BatchNorm: an input of shape (1, 3) in training: the variance of a batch needs at "
+            "least two samples",
         ),
         (
             lambda: nn.Conv2d.random(0, 1, 2)(np.ones((5, 8, 8))),
-            "Conv2d: an input of shape (5, 8, 8), where it takes (samples, height, width, 1), as "
+            "Conv2d: an input of shape (5, 8, 8); expected (samples, height, width, 1), because "
             "its weight has shape (3, 3, 1, 2)",
         ),
         (
             lambda: nn.Conv2d.random(0, 1, 2)(np.ones((5, 2, 8, 1))),
-            "Conv2d: images of 2 x 8 pixels, padding counted, are smaller than its windows of 3 x "
-            "3",
+            "Conv2d: images of 2 x 8 pixels, with padding, are smaller than the windows of 3 x 3",
         ),
         (
             lambda: nn.MaxPool2d(2)(np.ones((5, 4))),
-            "MaxPool2d: an input of shape (5, 4), where it takes images (samples, height, width, "
-            "channels) of 2 x 2 pixels or more",
+            "MaxPool2d: an input of shape (5, 4); expected images (samples, height, width, "
+            "channels) of at least 2 x 2 pixels",
         ),
         (
             lambda: nn.Conv2d.random(0, 1, 2, stride=0),
-            "Conv2d: a stride of 0 and a padding of 0: windows begin 1 pixel apart or more, and 0 "
-            "or more zeros are put on every side",
+            "Conv2d: stride is 0 and padding is 0; stride must be at least 1 and padding at least "
+            "0",
         ),
         (
             lambda: nn.MeanPool2d(0)(np.ones((5, 4, 4, 1))),
-            "MeanPool2d: squares of 0 pixels; give 1 or more",
+            "MeanPool2d: size is 0; it must be at least 1",
         ),
         (
             lambda: nn.GRU.random(0, 3, 2)(np.ones((5, 3))),
-            "GRU: an input of shape (5, 3), where it takes (samples, times, 3), as its input "
+            "GRU: an input of shape (5, 3); expected (samples, times, 3), because its input "
             "weights have shape (3, 6)",
         ),
         (
             lambda: nn.Embedding.random(0, 5, 2)(np.array([0, 5])),
-            "Embedding: inputs from 0 to 5, where its table has the rows 0 to 4",
+            "Embedding: inputs from 0 to 5, but the rows are 0 to 4",
         ),
         (
             lambda: nn.Embedding.random(0, 5, 2)(np.ones(2)),
-            "Embedding: an input of float64, where it takes integers, one for each row of its "
-            "table; x.astype(int) converts",
+            "Embedding: an input of dtype float64; expected integers: use x.astype(int)",
         ),
         (
             lambda: nn.Attention.random(0, 5, 2),
-            "Attention: 2 heads do not divide a width of 5",
+            "Attention: the width 5 is not divisible by 2 heads",
         ),
-        (lambda: nn.Dropout.of(1.0), "Dropout: a rate of 1.0; it is a chance, from 0 to below 1"),
+        (lambda: nn.Dropout.of(1.0), "Dropout: rate is 1.0; it must be in [0, 1)"),
         (
             lambda: nn.Chain(np.sin, 3),  # pyright: ignore[reportArgumentType]
-            "Chain: a int is no layer: it cannot be called",
+            "Chain: a int is not a layer: it is not callable",
         ),
     ],
 )

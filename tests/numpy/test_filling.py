@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from filling import PROGRAMS
+from helpers.numpy.filling import PROGRAMS
 
 import nbgrad
 

@@ -189,9 +189,11 @@ def test_mistakes_are_told():
     state = optimiser.init(np.zeros(3))
     with pytest.raises(nbgrad.DimensionMismatch, match=r"Adam: a gradient of shape \(2,\) for a"):
         optimiser.update(state, np.zeros(2), np.zeros(3))
-    with pytest.raises(TypeError, match=r"Adam: the gradients nest as \[\*, \*\], and parameters"):
+    with pytest.raises(
+        TypeError, match=r"Adam: the gradients have the structure \[\*, \*\], but parameters"
+    ):
         optimiser.update(state, [np.zeros(3), 1.0], np.zeros(3))
-    with pytest.raises(ValueError, match="cosine: 0 updates; give one or more"):
+    with pytest.raises(ValueError, match="cosine: 0 updates; there must be at least one"):
         optim.cosine(0.1, 0)
     with pytest.raises(TypeError):
         replace(optimiser, momentum=0.9)  # which Adam has not

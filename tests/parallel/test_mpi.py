@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from children import environment
+from helpers.children import TESTS, environment
 
 pytest.importorskip("mpi4py", reason='needs the extra mpi: pip install "nbgrad[mpi]"')
-HERE = Path(__file__).parent
+PROGRAMS = TESTS / "helpers" / "parallel"
 
 
 def mpiexec(*arguments: object) -> subprocess.CompletedProcess:
@@ -25,7 +25,7 @@ def mpiexec(*arguments: object) -> subprocess.CompletedProcess:
 
 
 def test_two_ranks():
-    answer = mpiexec("-m", "mpi4py", HERE / "ranks_program.py")
+    answer = mpiexec("-m", "mpi4py", PROGRAMS / "ranks_program.py")
     assert answer.returncode == 0, answer.stderr + answer.stdout
     assert answer.stdout.strip() == "right on 2 ranks"
 
@@ -36,7 +36,7 @@ def test_a_rank_that_is_killed_ends_all_and_the_training_goes_on(tmp_path):
     found = []
     for folder in folders:
         folder.mkdir()
-        program = HERE / "training_program.py", folder
+        program = PROGRAMS / "training_program.py", folder
         if folder.name == "killed":
             answer = mpiexec(*program, folder / "mark")
             assert answer.returncode != 0

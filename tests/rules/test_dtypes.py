@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rows
-from children import environment
-from rows import PLAIN_PYTHON, Case
+from helpers import rows
+from helpers.children import environment
+from helpers.rows import PLAIN_PYTHON, Case
 
 import nbgrad
 from nbgrad.core.primitive import Aval, Primitive, bind

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rows
+from helpers import rows
 
 import nbgrad
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rows
 import test_rows_gradients as gradients
 import test_rows_orders as orders
 import test_rows_pullbacks as pullbacks
 import test_rows_values as values
-from compiled import assert_compiled, functions_of
+from helpers import rows
+from helpers.compiled import assert_compiled, functions_of
 
 import nbgrad
 from nbgrad.core.functions import functions

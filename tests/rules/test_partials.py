@@ -7,8 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
-import special_slopes
-from rows import rows
+from helpers import special_slopes
+from helpers.rows import rows
 
 import nbgrad
 from nbgrad import elementwise_grad

@@ -1,7 +1,7 @@
 """Every row over a batch of samples, against a loop over the samples."""
 
 import numpy as np
-from rows import F64, Case, assert_close, cases_of, is_float_array, parametrize, rows
+from helpers.rows import F64, Case, assert_close, cases_of, is_float_array, parametrize, rows
 
 import nbgrad
 from nbgrad.core.levels import Level

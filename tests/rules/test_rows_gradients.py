@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rows
-from rows import F32, F64
+from helpers import rows
+from helpers.rows import F32, F64
 
 import nbgrad
 from nbgrad.core.primitive import bind

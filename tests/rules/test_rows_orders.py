@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rows
-from rows import Case, Point
+from helpers import rows
+from helpers.rows import Case, Point
 
 from nbgrad import grad, hvp, jvp, vjp
 from nbgrad.compiler.kernel import stats

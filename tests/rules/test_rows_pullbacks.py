@@ -4,7 +4,7 @@ a pullback is linear in its cotangent, and a zero cotangent gives zero."""
 import itertools
 
 import numpy as np
-import rows
+from helpers import rows
 
 import nbgrad
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rows
 import test_rows_gradients as gradients
 import test_rows_orders as orders
 import test_rows_pullbacks as pullbacks
 import test_rows_values as values
+from helpers import rows
 
 import nbgrad
 from nbgrad.core.primitive import Primitive, bind

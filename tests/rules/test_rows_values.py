@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import rows
-from rows import F32, F64
+from helpers import rows
+from helpers.rows import F32, F64
 
 import nbgrad
 from nbgrad.rules.families import Elementwise

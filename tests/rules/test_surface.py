@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rows import PLAIN_PYTHON
-from surface_calls import CALLS, DATA, function_of, results
+from helpers.rows import PLAIN_PYTHON
+from helpers.surface_calls import CALLS, DATA, function_of, results
 
 import nbgrad
 from nbgrad.core.array import functions

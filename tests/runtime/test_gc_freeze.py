@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import pytest
-from children import run
+from helpers.children import run
 
 from nbgrad.compiler.kernel import undisturbed
 from nbgrad.runtime.gc_freeze import into_oldest_generation, uncollected

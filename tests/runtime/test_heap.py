@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 
 import nbgrad
 from nbgrad.runtime import heap

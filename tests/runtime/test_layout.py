@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from children import environment
+from helpers.children import environment
 
 import nbgrad
 from nbgrad.runtime import layout

@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 import pytest
-from caches import cached
-from children import TESTS, environment, interruptible
+from helpers.caches import cached
+from helpers.children import environment, interruptible
 
 from nbgrad.runtime.signals import held_back
 
@@ -92,7 +92,7 @@ def test_other_threads_leave_handlers_alone(handled):
 
 INTERRUPTED = """
 import signal, random, time
-from caches import SCALED
+from helpers.caches import SCALED
 exec(SCALED)
 chance = random.Random(SEED)
 class Alarm(Exception): ...
@@ -127,14 +127,13 @@ result = [survived, value, slope.tolist()]
 @pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.full)])
 def test_compilations_survive_signals_at_random_moments(fork, tmp_path, count):
     """A process that was interrupted compiles on, and so does the next one from what was stored."""
-    code = f"import sys; sys.path.insert(0, {str(TESTS)!r})\n" + INTERRUPTED
-    setting = f"SEED, COUNT = {count}, {count}\n"
-    first = fork(setting + code, NBGRAD_CACHE_DIR=tmp_path)
+    code = f"SEED, COUNT = {count}, {count}\n" + INTERRUPTED
+    first = fork(code, NBGRAD_CACHE_DIR=tmp_path)
     survived, value, slope = first.result
     assert survived > count // 10 and (value, slope) == (5.0, [0.0, 2.0, 4.0])
     assert not first.warnings
     assert not [path for path in cached(tmp_path) if path.name.endswith(".tmp")]
-    second = fork(setting + code, NBGRAD_CACHE_DIR=tmp_path)
+    second = fork(code, NBGRAD_CACHE_DIR=tmp_path)
     assert second.result[1:] == [value, slope] and second.compiled == 0
 
 
@@ -143,7 +142,7 @@ def test_compilations_survive_signals_at_random_moments(fork, tmp_path, count):
 def test_a_cache_write_that_breaks_off_leaves_right_numbers(fork, tmp_path, point, error):
     code = f"""
 import os
-from caches import SCALED
+from helpers.caches import SCALED
 exec(SCALED)
 from nbgrad.compiler import cache as _cache, folder as _folder
 _cache.folder()
@@ -158,7 +157,6 @@ except KeyboardInterrupt: pass
 _folder.os.{point} = real
 result = [*found, scaled(3.0), scaled(4.0)]
 """
-    code = f"import sys; sys.path.insert(0, {str(TESTS)!r})\n" + code
     session = fork(code, NBGRAD_CACHE_DIR=tmp_path)
     right = [[factor * j for j in range(5)] for factor in (3.0, 4.0)]
     assert session.result[-2:] == right

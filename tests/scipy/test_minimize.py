@@ -185,7 +185,7 @@ class TestMinimize:
             minimize(3.0, START)  # pyright: ignore
         with pytest.raises(DimensionMismatch, match=r"shape \(2,\); return one number"):
             minimize(lambda x: x, [1.0, 2.0])
-        with pytest.raises(TypeError, match="gave tuple; return one number"):
+        with pytest.raises(TypeError, match="returned a tuple; return one number"):
             minimize(lambda x: (np.sum(x), x), [1.0, 2.0])
         with pytest.raises(TypeError, match="complex"):
             minimize(lambda x: np.sum(x) * 1j, [1.0, 2.0], method="Nelder-Mead")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 from scipy.optimize import rosen_der, rosen_hess
 from scipy_problems import START, Counted, Wave, both_tiers, ridge, rosen
 

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
-from children import run
+from helpers.children import run
 
 import nbgrad
 from nbgrad import NoRuleError, special, track

@@ -4,8 +4,8 @@ point, and of higher order."""
 import mpmath
 import numpy as np
 import pytest
-from rows import PLAIN_PYTHON
-from special_slopes import CASES, OF_SEVERAL, scaled_i, scaled_k
+from helpers.rows import PLAIN_PYTHON
+from helpers.special_slopes import CASES, OF_SEVERAL, scaled_i, scaled_k
 
 import nbgrad
 from nbgrad import NoRuleError, special

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
-from rows import PLAIN_PYTHON
+from helpers.rows import PLAIN_PYTHON
 
 from nbgrad import special
 

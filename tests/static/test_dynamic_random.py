@@ -4,15 +4,13 @@ They run on watched memory in a process in which Numba compiles nothing. NBGRAD_
 other programs.
 """
 
-from children import TESTS, run
 from fuzz.loop import seed_from_environment
+from helpers.children import run
 
 PROGRAMS = 24
 SEED = seed_from_environment(5000)
 
 SCRIPT = f"""
-import sys
-sys.path.insert(0, {str(TESTS.parent)!r})
 from tests.fuzz.case import Case, NotHere, REFUSALS
 from tests.fuzz.draw import draw
 from tests.fuzz.named import named_sizes

@@ -8,12 +8,12 @@ each function takes a while to compile.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import chains
 import numpy as np
 import pytest
+from helpers import chains
+from helpers.rows import PLAIN_PYTHON, assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import PLAIN_PYTHON, assert_close
 
 import nbgrad
 

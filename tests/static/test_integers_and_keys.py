@@ -7,8 +7,8 @@ import sys
 import numba
 import numpy as np
 import pytest
-from children import environment
-from rows import PLAIN_PYTHON
+from helpers.children import environment
+from helpers.rows import PLAIN_PYTHON
 
 import nbgrad
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from helpers.children import run
+from helpers.static import lengths
 
 import nbgrad
 from nbgrad.errors import TraceError
-from tests.children import run
-from tests.static import lengths
 
 
 @pytest.mark.parametrize("mode", lengths.MODES)
 def test_a_program_for_named_sizes_decides_as_the_function_does(mode):
-    code = f"from tests.static import lengths; result = lengths.faults({mode!r})"
+    code = f"from helpers.static import lengths; result = lengths.faults({mode!r})"
     assert run(code, NUMBA_DISABLE_JIT="1").result == {}
 
 

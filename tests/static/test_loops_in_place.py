@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz.written import check_written
-from random_writes import SIZE, Draw, point
+from helpers.static.random_writes import SIZE, Draw, point
 
 import nbgrad
 from nbgrad.ir.core import Core, If, Repeat, RunCore, RunDevice, RunKernel

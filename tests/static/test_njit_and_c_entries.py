@@ -7,7 +7,7 @@ import sys
 import numba
 import numpy as np
 import pytest
-from calls import allocations, close, energy, example, large, loss, table
+from helpers.calls import allocations, close, energy, example, large, loss, table
 from scipy import LowLevelCallable, integrate
 
 import nbgrad

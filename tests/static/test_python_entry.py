@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import optree
 import pytest
-from calls import Pair, close, energy, example, loss
+from helpers.calls import Pair, close, energy, example, loss
 
 import nbgrad
 

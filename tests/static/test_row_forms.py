@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import rows
-from children import environment
-from compiled import assert_compiled, functions_of
-from rows import F32, F64, PLAIN_PYTHON
+from helpers import rows
+from helpers.children import environment
+from helpers.compiled import assert_compiled, functions_of
+from helpers.rows import F32, F64, PLAIN_PYTHON
 
 ROWS = [row for row in rows.rows() if row.form]
 # What is compiled in every run: one row for each kind of loop.

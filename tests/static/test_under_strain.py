@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calls import close, energy
-from children import run
-from kinds import FUNCTIONS, RTOL, by_kind, mapped, prepared
-from rows import PLAIN_PYTHON
+from helpers.calls import close, energy
+from helpers.children import run
+from helpers.rows import PLAIN_PYTHON
+from helpers.static.kinds import FUNCTIONS, RTOL, by_kind, mapped, prepared
 
 import nbgrad
 

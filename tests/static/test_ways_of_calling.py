@@ -12,10 +12,10 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from calls import Pair, allocations, close, table
-from children import environment
-from kinds import RTOL, by_kind, mapped, prepared
-from rows import PLAIN_PYTHON
+from helpers.calls import Pair, allocations, close, table
+from helpers.children import environment
+from helpers.rows import PLAIN_PYTHON
+from helpers.static.kinds import RTOL, by_kind, mapped, prepared
 
 import nbgrad
 from nbgrad.errors import TraceError

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 from numba import njit
 
 import nbgrad

@@ -183,7 +183,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once(tmp_path, monkeypatch)
         warnings.simplefilter("always")
         fit(network(), LOSS, (X, LABELS), steps=12, every=1, checkpoint=tmp_path / "c.npz")
     assert [str(one.message).split(": ")[-1] for one in caught] == [
-        "No space left on device; the training goes on"
+        "No space left on device; the training continues"
     ]
 
 
@@ -281,30 +281,29 @@ def closure(a):
 @pytest.mark.parametrize(
     ("settings", "kind", "text"),
     [
-        ({}, TypeError, "fit: give steps=, the number of batches, or epochs=, one of the two"),
-        ({"steps": 0}, ValueError, "fit: 0 steps; give one or more"),
-        ({"steps": 1, "every": 0}, ValueError, "fit: every is 0; it counts the steps between two "
-         "looks"),
+        ({}, TypeError, "fit: pass either steps=, the number of batches, or epochs="),
+        ({"steps": 0}, ValueError, "fit: 0 steps; there must be at least one"),
+        ({"steps": 1, "every": 0}, ValueError, "fit: every is 0; it must be at least 1"),
         ({"steps": 1, "data": (X[:0], LABELS[:0])}, ValueError,
          "fit: the data set is empty: arrays of shape (0, 2)"),
         ({"steps": 1, "data": (X, LABELS[:9])}, ValueError, "fit: arrays of shapes (60, 2), (9,): "
-         "the first axis counts samples, and must be as long for all"),
+         "the first axis counts samples and must have the same length for all"),
         ({"steps": 1, "held": (X[:0], LABELS[:0])}, ValueError,
          "fit: the held data: the data set is empty: arrays of shape (0, 2)"),
         ({"steps": 1, "data": (X, LABELS + 1)}, ValueError, "logit_cross_entropy: labels from 1 "
          "to 2"),
         ({"steps": 1, "data": (X, LABELS + 1), "compile": True}, ValueError, "logit_cross_entropy"),
-        ({"steps": 1, "data": (X[:, :1], LABELS)}, ValueError, "Dense: an input of shape (60, 1), "
-         "where it takes (..., 2), as its weight has shape (2, 2)"),
+        ({"steps": 1, "data": (X[:, :1], LABELS)}, ValueError, "Dense: an input of shape (60, 1); "
+         "expected (..., 2), because its weight has shape (2, 2)"),
         ({"steps": 1, "model": nn.Dense(nbgrad.track(np.ones((2, 2))))}, TypeError,
-         "fit: the model holds tracked arrays: give it plain ones, w.data for w"),
+         "fit: the model holds tracked arrays: use plain ones, w.data instead of w"),
         ({"steps": 1, "model": nn.Chain(closure(2.0))}, TypeError, "fit: the model holds a "
-         "function that holds floats, which no update can change: make it a class whose"),
-        ({"steps": 1, "model": {"w": X}}, TypeError, "fit: a dict is no model: it cannot be"),
-        ({"steps": 1, "model": np.tanh}, TypeError, "fit: a ufunc that holds no floats has"),
-        ({"steps": 1, "data": X}, TypeError, "fit: the data is a ndarray; give a tuple, (x, *t"),
-        ({"steps": 1, "optimiser": 0.1}, TypeError, "fit: the optimiser is a float; give one such "
-         "as nbgrad.optim.Adam(0.01)"),
+         "closure over floats, which cannot be updated: replace it by an object"),
+        ({"steps": 1, "model": {"w": X}}, TypeError, "fit: a dict is not a model: it is not"),
+        ({"steps": 1, "model": np.tanh}, TypeError, "fit: the model, a ufunc, holds no floats"),
+        ({"steps": 1, "data": X}, TypeError, "fit: data is a ndarray; pass a tuple, (x, *t"),
+        ({"steps": 1, "optimiser": 0.1}, TypeError, "fit: optimiser is a float; pass an "
+         "optimiser, such as nbgrad.optim.Adam(0.01)"),
         ({"steps": 1, "checkpoint": "/no/such/folder/x.npz"}, CheckpointError,
          "/no/such/folder/x.npz cannot be written: No such file or directory"),
     ],

@@ -11,7 +11,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 
 import nbgrad
 

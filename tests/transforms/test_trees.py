@@ -117,7 +117,7 @@ def test_every_container_passes_through_every_mode(tree):
 
 
 def test_plain_arrays_do_not_load_optree():
-    from children import run
+    from helpers.children import run
 
     session = run("""
 import sys, numpy as np, nbgrad

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graphs import assert_grad
+from helpers.values.graphs import assert_grad
 
 import nbgrad
 from nbgrad import GraphError, accum, reset, track

@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from graphs import assert_grad
+from helpers.values.graphs import assert_grad
 
 import nbgrad
 from nbgrad import DimensionMismatch, GraphError, accum, reset, track

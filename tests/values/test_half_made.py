@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 
-from children import environment, run
+from helpers.children import environment, run
 
 TABLE = """
 import sys

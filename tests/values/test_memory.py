@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 
 import nbgrad
 from nbgrad import track

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 import pytest
-import rows
+from helpers import rows
 
 import nbgrad
 from nbgrad import TrackedArray, track

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from array_kinds import KINDS
+from helpers.values.array_kinds import KINDS
 
 import nbgrad
 from nbgrad import TraceError, UntrackedError, track

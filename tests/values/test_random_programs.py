@@ -1,7 +1,7 @@
 """Random programs: the graph walk against brute force over all paths, and against differences."""
 
 import numpy as np
-from chains import run, steps
+from helpers.chains import run, steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from children import run
+from helpers.children import run
 
 import nbgrad
 from nbgrad import track

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import rows
+from helpers import rows
 
 import nbgrad
 from nbgrad import TrackedArray, track

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from surface_calls import CALLS, DATA, function_of, results
+from helpers.surface_calls import CALLS, DATA, function_of, results
 
 import nbgrad
 from nbgrad.core.array import Array

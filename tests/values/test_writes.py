@@ -4,11 +4,10 @@ import zlib
 
 import numpy as np
 import pytest
-import rows
-import write_matrices
-import write_states
 from fuzz.written import watched
-from write_functions import TABLE
+from helpers import rows
+from helpers.values import write_matrices, write_states
+from helpers.values.write_functions import TABLE
 
 import nbgrad
 

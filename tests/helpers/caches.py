@@ -1,9 +1,10 @@
-"""What the tests of the kernel cache share: programs for child processes, and what they answer."""
+"""Programs for child processes in tests of the kernel cache, and their results."""
 
 from pathlib import Path
 
 import numpy as np
-from children import Session
+
+from helpers.children import Session
 
 X = np.linspace(0.5, 1.5, 7)
 # Two kernels, forward and back, of two signatures each: Numba's own cache mixes those up.

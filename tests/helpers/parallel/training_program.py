@@ -1,4 +1,4 @@
-"""What `mpiexec` runs to train: rank 1 is killed after a look while there is a file `mark`."""
+"""A training for `mpiexec`: rank 1 is killed after an evaluation while there is a file `mark`."""
 
 import sys
 from importlib import import_module
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from losses import Fragile, problem
+from helpers.parallel.losses import Fragile, problem
 
 import nbgrad
 from nbgrad.train import fit

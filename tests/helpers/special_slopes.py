@@ -1,4 +1,4 @@
-"""Special functions in mpmath, and points at which tests take slopes of them."""
+"""Special functions in mpmath, and points for tests of their derivatives."""
 
 from typing import Any
 

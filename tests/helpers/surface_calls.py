@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions that tests make of tracked arrays, as text.
+"""Calls of NumPy functions with tracked arrays, as strings.
 
 `x`, `y` and `p` are matrices (`p` of positive numbers), `v` and `w` vectors, `c` a number, `a` and
 `s` square (`s` symmetric and positive definite); `xn` has nan in it, and `m` are bools.

@@ -1,10 +1,10 @@
-"""What `mpiexec` runs: every rank checks the same things, and rank 0 says that all are right."""
+"""The program of `mpiexec` in tests: all ranks run the same checks, and rank 0 reports success."""
 
 from importlib import import_module
 
-import changing
 import numpy as np
-from losses import (
+from helpers.parallel import changing
+from helpers.parallel.losses import (
     CUTS,
     LOSSES,
     Loader,
@@ -56,7 +56,7 @@ def main() -> None:
     drifted = params | {"scale": 1.5 + rank}
     refused(nbgrad.WorkerError, "parameters differ", lambda: vg(drifted, cut(3)[rank::size]))
     longer = params | {"w": np.ones(4 + rank)}
-    words = f"ranks have between 5 and {4 + size} parameters, and rank {rank} arrays of shapes"
+    words = f"ranks have between 5 and {4 + size} parameters, and rank {rank} has arrays of"
     refused(nbgrad.WorkerError, words, lambda: vg(longer, cut(3)[rank::size]))
     require_right(vg(params, cut(3)[rank::size]), "sum")
 

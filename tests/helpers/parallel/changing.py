@@ -1,4 +1,4 @@
-"""A loss that reads its numbers in many places, and the changes of each: all double its value."""
+"""A loss that reads its data from many places, and changes of them that double its value."""
 
 import sys
 from collections.abc import Callable

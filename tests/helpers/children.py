@@ -1,8 +1,8 @@
-"""Python in other processes, for tests of what a process finds at its start.
+"""Execution of code in child processes.
 
-`run` starts a new interpreter, which takes about a second. A `Nursery` holds one interpreter that
-has Numba ready, and forks it: as good as new where caches are concerned, and dozens are affordable.
-Either way the child executes code that finds `np` and `nbgrad` and leaves its answer in `result`.
+`run` starts a new interpreter, which takes about a second. A `Nursery` forks an interpreter in
+which Numba is initialised, which is much faster. The code can use `np` and `nbgrad`, and stores its
+answer in `result`.
 """
 
 import json
@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 _INHERITED = {
     name: value
@@ -25,7 +25,7 @@ _INHERITED = {
 
 
 class Session(NamedTuple):
-    """What a child process reports."""
+    """The report of a child process."""
 
     result: Any
     stats: dict[str, int]
@@ -56,19 +56,18 @@ def run(code: str, **env) -> Session:
 
 
 def environment(env: dict) -> dict[str, str]:
-    """The environment of a child: none of Numba's or our own variables but `env`."""
-    path = os.pathsep.join([str(ROOT), _INHERITED.get("PYTHONPATH", "")])
+    """Return the environment of a child: `env`, without other variables of Numba or nbgrad."""
+    path = os.pathsep.join([str(ROOT), str(TESTS), _INHERITED.get("PYTHONPATH", "")])
     return _INHERITED | {"PYTHONPATH": path} | {k: str(v) for k, v in env.items()}
 
 
 def interruptible() -> None:
-    """For `preexec_fn`: Ctrl-C reaches the child, also where what runs the tests ignores it, as a
-    shell does in the background."""
+    """Enable SIGINT in a child, as its `preexec_fn`, if the parent process ignores it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Nursery:
-    """One interpreter with Numba ready, and forks of it."""
+    """An interpreter in which Numba is initialised, and its forks."""
 
     def __init__(self):
         self._process = subprocess.Popen(
@@ -80,7 +79,7 @@ class Nursery:
         )
 
     def many(self, copies: int, code: str, **env) -> list[Session]:
-        """Execute `code` in `copies` forks, all let go at the same moment."""
+        """Execute `code` in several forks that start at the same time."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin and stdout
         request = {"code": code, "env": {k: str(v) for k, v in env.items()}, "copies": copies}
@@ -103,7 +102,7 @@ def _checked(answer: dict) -> Session:
 
 
 def _execute(code: str) -> dict:
-    """Run `code` here and report as a `Session` has it."""
+    """Execute `code` in this process and return the fields of a `Session`."""
     import numpy as np
 
     import nbgrad
@@ -135,7 +134,7 @@ def _serve() -> None:
 
 
 def _fork(code: str, env: dict[str, str], copies: int) -> list[dict]:
-    """`copies` children that wait until the last of them exists."""
+    """Fork children that wait until all of them exist."""
     gate, opened = os.pipe()
     children = []
     for _ in range(copies):

@@ -1,4 +1,4 @@
-"""Functions of which the programs in programs.py are made: control flow, numerics, science."""
+"""Functions used in programs.py: control flow, numerics, science."""
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def fibonacci(a, b):
 
 
 def shifted(scale, shift):
-    """A closure, called where its variables are differentiated."""
+    """A closure over differentiated variables."""
 
     def inner(x):
         return scale * x + shift
@@ -107,7 +107,7 @@ def written(x, y):
 
 
 def counted(x, labels, n):
-    """Integers stay what they are."""
+    """Integer arguments are constants."""
     return np.sum(x[labels] ** n) / n
 
 
@@ -119,7 +119,7 @@ def rosenbrock(x):
 
 
 def pendulum(state, length, dt=0.1, steps=3):
-    """Runge and Kutta's steps of fourth order."""
+    """Steps of the fourth-order Runge-Kutta method."""
 
     def slope(y):
         return np.stack([y[1], -9.81 / length * np.sin(y[0])])
@@ -224,21 +224,21 @@ def tensors(a, b, c):
 
 
 def interpolated(x, knots):
-    """Linear between positions that the values choose by their ranks."""
+    """Indexing by the ranks of values."""
     ordered = np.sort(x)
     return ordered[1:] * knots[:-1] + np.cumsum(ordered)[:-1] * knots[1:]
 
 
 def field(x):
-    """A vector field whose divergence is wanted."""
+    """A vector field for `divergence`."""
     return np.stack([np.sin(x[0] * x[1]), x[1] ** 2 + x[2], np.exp(-x[2]) * x[0]])
 
 
 def energy_force(x):
-    """Forces are a gradient inside of the function."""
+    """A gradient inside the function."""
     return nbgrad.grad(lambda r: np.sum(1 / (r * r) ** 3 - 1 / (r * r)))(x)
 
 
 def sensitivities(x, v):
-    """A derivative along a direction inside of the function."""
+    """A directional derivative inside the function."""
     return nbgrad.jvp(np.sin, (x * x,), (v,))[1] * x

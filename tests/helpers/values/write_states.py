@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from write_functions import case
+from helpers.values.write_functions import case
 
 
 @case((5,))

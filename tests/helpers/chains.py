@@ -1,4 +1,4 @@
-"""Programs drawn at random, of one or two vectors of three elements: a list of steps and `run`."""
+"""Random programs of one or two vectors of three elements: a list of steps, executed by `run`."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ BINARY = {
 
 
 def assigned(x, y):
-    """A computed array that is written to, with its old value used too."""
+    """Write to a computed array and use its old value as well."""
     z = x * 1.0
     old = z * y
     z[1] = y[0]
@@ -45,7 +45,7 @@ steps = st.lists(
 
 
 def run(program, inputs):
-    """The last value of the program; values that nothing uses are dead branches."""
+    """Return the last value of a program."""
     values = list(inputs)
     for name, i, j in program:
         x, y = values[i % len(values)], values[j % len(values)]

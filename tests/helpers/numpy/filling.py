@@ -1,6 +1,6 @@
-"""Programs that put tracked numbers into arrays of `nbgrad.numpy`: functions of a vector of three.
+"""Programs that assign tracked numbers to arrays of `nbgrad.numpy`, functions of three numbers.
 
-Outside of derivatives they run on NumPy's arrays, so that differences tell the right answers.
+They also run on NumPy arrays, so they can be compared with finite differences.
 """
 
 import copy

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calls import energy
+from helpers.calls import energy
 
 import nbgrad
 from nbgrad.transforms import trees

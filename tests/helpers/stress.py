@@ -1,7 +1,9 @@
-"""What nbgrad withstands, counted: interrupts, kills, threads, long runs. `python -m tests.stress`.
+"""Stress tests: interrupts, killed processes, threads, long runs.
 
-Each measure runs in a process of its own with a cache of its own, compares what it gets with closed
-forms all the while, and raises where a number is wrong or something stays stuck.
+Run them with `python -m tests.helpers.stress`.
+
+Each test runs in a separate process with a separate cache, compares results with closed forms, and
+raises an error for a wrong result or a deadlock.
 """
 
 import argparse
@@ -35,7 +37,7 @@ THREADS = 8
 
 
 def main(argv: list[str] | None = None) -> int:
-    made = argparse.ArgumentParser("python -m tests.stress", description=__doc__)
+    made = argparse.ArgumentParser("python -m tests.helpers.stress", description=__doc__)
     made.add_argument("--only", choices=MEASURES, action="append", help="only this; repeatable")
     made.add_argument("--part", type=float, default=1.0, help="this part of each count (1)")
     given = made.parse_args(argv)

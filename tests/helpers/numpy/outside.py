@@ -1,4 +1,4 @@
-"""A program that is run in a process of its own, where nothing else is tracked."""
+"""A program for a separate process in which nothing else is tracked."""
 
 import numpy
 

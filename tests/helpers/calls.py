@@ -1,4 +1,4 @@
-"""What the tests of compiled functions call, and with what."""
+"""Functions and arguments for tests of compiled functions."""
 
 import collections
 import ctypes
@@ -25,7 +25,7 @@ def energy(x):
 
 
 def large(x):
-    """Scratch far beyond the stack's share."""
+    """A function with more scratch memory than fits on the stack."""
     y = np.exp(-x) @ np.ones((300, 300))
     return np.sum(np.tanh(y) @ (y.T @ y) / 300.0) / 1e6
 

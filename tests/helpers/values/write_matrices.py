@@ -1,7 +1,7 @@
 """More of the table of programs that write: matrices, images, positions and masks."""
 
 import numpy as np
-from write_functions import case
+from helpers.values.write_functions import case
 
 
 @case((4, 4))

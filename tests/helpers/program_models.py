@@ -1,4 +1,4 @@
-"""Models of which the programs in programs.py are made, and the numbers that they begin with."""
+"""Models used in programs.py, and their initial parameters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -80,12 +80,12 @@ def dict_network(p, x):
 
 
 def tied(w, x):
-    """One matrix there and back."""
+    """An autoencoder with tied weights."""
     return np.sum((relu(x @ w + 2.0) @ w.T - x) ** 2)
 
 
 def character_network(p, letters, labels, eps=1e-5):
-    """Step by step, batch norm and cross entropy included."""
+    """A network with batch norm and cross entropy, written in single operations."""
     n = len(labels)
     embedded = p["c"][letters].reshape(n, -1)
     before = embedded @ p["w1"] + p["b1"]

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (one program a line)
-"""Small programs as users write them, that every transformation must take.
+"""Small user programs for tests of all transformations.
 
 The figures of those that have `value` or `slopes` are of the texts they come from: a lab on reverse
 mode, a series on automatic differentiation in Julia, its small library, and an article on
@@ -12,7 +12,9 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from program_functions import (
+
+import nbgrad
+from helpers.program_functions import (
     babysqrt,
     bracketed,
     branched,
@@ -50,7 +52,7 @@ from program_functions import (
     tensors,
     written,
 )
-from program_models import (
+from helpers.program_models import (
     Chain,
     Polynomial,
     attention,
@@ -71,8 +73,6 @@ from program_models import (
     squares,
     tied,
 )
-
-import nbgrad
 from nbgrad import relu, sigmoid, softmax
 
 

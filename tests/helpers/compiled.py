@@ -1,19 +1,19 @@
-"""A row compiled alone, its derivatives too, against the eager tier."""
+"""Comparison of compiled rows and their derivatives with eager mode."""
 
 from collections.abc import Callable
 
 import numpy as np
-import rows
-from rows import F64, Case, Point
 
 import nbgrad
+from helpers import rows
+from helpers.rows import F64, Case, Point
 from nbgrad.static.lower import lower
 from nbgrad.static.lower.check import check_values
 
 
 def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:
-    """The value, gradients of its product with the cotangent, and derivatives of those along the
-    directions; and their arguments. Python's numbers stay as they are in float32."""
+    """Return functions of a case, and their arguments: the value, the gradient of its product with
+    the cotangent, and the derivative of that along the directions."""
     kinds = (np.ndarray, float) if case.dtype == F64 else (np.ndarray,)
     given = [i for i, arg in enumerate(point.args) if isinstance(arg, kinds)]
 
@@ -44,7 +44,7 @@ def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:
 
 
 def assert_compiled(case: Case, functions: list[Callable], args: list) -> None:
-    """Each function compiled gives what it gives in eager calls; its stages pass their checks."""
+    """Compare compiled functions with eager calls, and check all stages of the compiler."""
     for f in functions:
         with np.errstate(all="ignore"):
             expected = f(*args)

@@ -1,4 +1,4 @@
-"""The registry as test cases: which calls to make, at which points, and what NumPy says.
+"""Test cases from the registry: calls, points, and reference functions.
 
 A `Case` is one row with shapes, parameters and a dtype. `draw` makes a `Point` of it: arguments
 that lie away from kinks and steps, a direction for each differentiable argument, and a cotangent.
@@ -21,8 +21,8 @@ from nbgrad.core.primitive import Primitive, bind
 from nbgrad.rules.families import Dominant, Elementwise, Interval, Sample
 
 PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-"""Kernels run as plain Python: every case is cheap. Otherwise most of them only run with
-`-m full`, since each would compile kernels."""
+"""Whether kernels run as plain Python, so that all cases are cheap. Otherwise most of them run only
+with `-m full`, because each one compiles kernels."""
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 COMPILED_F32 = set("add exp index log matmul maximum multiply softmax sum tanh where".split())
@@ -62,7 +62,7 @@ PAIRS = (
 
 
 def reference(row: Primitive) -> Callable:
-    """The row in NumPy: what it says it means, or its own function."""
+    """Return the reference function of a row, by default its own function."""
     if isinstance(row.reference, str):
         return pkgutil.resolve_name(row.reference)
     if row.reference is not None:
@@ -92,21 +92,20 @@ def _spelled(function: Callable) -> Callable:
 
 
 class Point(NamedTuple):
-    """Where a case is tested: all arguments, directions of those with a derivative, by position,
-    and a cotangent of the value."""
+    """A point of a case: arguments, directions of differentiable arguments, and a cotangent."""
 
     args: tuple[Any, ...]
     directions: dict[int, np.ndarray]
     ct: np.ndarray
 
     def moved(self, position: int, t: float) -> tuple[Any, ...]:
-        """The arguments, with one of them t steps along its direction."""
+        """Return the arguments, with one of them moved by t along its direction."""
         args = list(self.args)
         args[position] = args[position] + t * self.directions[position]
         return tuple(args)
 
     def cast(self, dtype: np.dtype) -> "Point":
-        """The same point in another dtype; numbers, conditions and labels stay."""
+        """Return the same point in another dtype; numbers, conditions and labels do not change."""
         return Point(
             tuple(a.astype(dtype) if is_float_array(a) else a for a in self.args),
             {i: u.astype(dtype) for i, u in self.directions.items()},
@@ -115,8 +114,8 @@ class Point(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One call of a row. A spec in `args` is a shape to draw, `float` for a Python number, or an
-    argument itself; `given` tells which are themselves."""
+    """A call of a row. An element of `args` is a shape to draw, `float` for a Python number, or the
+    argument itself, if `given` is true."""
 
     row: Primitive
     args: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""What the workers of other processes import: losses, data and functions to send."""
+"""Losses, data and functions that worker processes import."""
 
 import os
 import signal
