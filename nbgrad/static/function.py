@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..compiler.numba_api import CFunc
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
+    from .jit import Nesting
     from .variant import Variant
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.
@@ -58,7 +59,7 @@ class StaticFunction(partial, Wrapper):
         self._names = (
             (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
         )
-        self._static = static_names(f, self._names)
+        self.static = static_names(f, self._names)
         if not isinstance(dynamic, Mapping | None):
             raise TypeError(
                 f"dynamic: {dynamic!r} is no dict: give names of sizes by argument, such as "
@@ -68,6 +69,7 @@ class StaticFunction(partial, Wrapper):
         self._specs = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._others: dict[Any, list[Variant]] = {}
+        self.nestings: dict[Any, Nesting] = {}  # of arguments that hold arrays of transformations
         self._lock = fork_safe(threading.RLock())
         here = ref(self)  # what is called is held
 
@@ -178,12 +180,14 @@ class StaticFunction(partial, Wrapper):
         if any(isinstance(leaf, Array) for leaf in leaves):
             if out is not None:
                 raise TraceError(f"{self._name}: out= is for plain arrays, not for tracked ones")
-            return self._f(*args, **options)  # inside of another transformation: as it stands
+            from . import jit
+
+            return jit.call(self, args, options)
         variant, dynamic = self._find(args, options)
         result = variant.python.run(dynamic, out)
         if not options:
             try:
-                front = variant.python, args, self._static, self._general, self._gives
+                front = variant.python, args, self.static, self._general, self._gives
                 self._answer(caller(*front, variant.guard.around))
             except (Unwritten, SyntaxError):
                 pass
@@ -191,7 +195,7 @@ class StaticFunction(partial, Wrapper):
 
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """The variant for these arguments, and what it is given of them in order."""
-        arguments = Arguments(args, options, self._static)
+        arguments = Arguments(args, options, self.static)
         if self._specs is not None:
             named = self._specs.of(self._name, arguments)
             if named.sizes:

@@ -1,0 +1,39 @@
+"""Functions that are derived from compiled ones, and compiled themselves."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .function import StaticFunction
+
+
+class Uncompiled(Exception):
+    """A derived function cannot be compiled: the user's function is to run as it is."""
+
+
+DEBUG = 0
+
+
+class Derived(StaticFunction):
+    """A compiled function of leaves, of which those at the positions `static` are part of programs.
+    It runs as it is where it cannot be compiled."""
+
+    def __init__(self, f: Callable, static: Iterable[int]):
+        super().__init__(f)
+        self.static = set(static)
+
+    def _find(self, args: tuple, options: dict) -> Any:
+        try:
+            return super()._find(args, options)
+        except Exception as error:
+            if DEBUG:
+                import traceback; traceback.print_exc(limit=-4)
+            raise Uncompiled from error
+
+    def _call(self, args: tuple, options: dict) -> Any:
+        try:
+            return super()._call(args, options)
+        except Uncompiled:
+            result = self.function(*args, **options)
+            self._general = lambda args, options: self.function(*args, **options)
+            self._answer(self.function)  # arguments that are no error are for it as it is
+            return result
