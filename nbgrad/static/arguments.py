@@ -40,6 +40,16 @@ class Arguments:
         return [kind for kind in self.kinds if isinstance(kind, Aval)]
 
     @property
+    def count(self) -> int:
+        """The number of leaves."""
+        return len(self._leaves)
+
+    @property
+    def places(self) -> list[int]:
+        """The positions among the leaves of what a program is given."""
+        return [i for i, static in enumerate(self._static) if not static]
+
+    @property
     def fixed(self) -> list[object]:
         """What is part of the program."""
         pairs = zip(self._leaves, self._static, strict=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..compiler.numba_api import CFunc
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
-    from .jit import Nesting
+    from .jit.calls import Nesting
     from .variant import Variant
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.
@@ -69,7 +69,9 @@ class StaticFunction(partial, Wrapper):
         self._specs = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._others: dict[Any, list[Variant]] = {}
-        self.nestings: dict[Any, Nesting] = {}  # of arguments that hold arrays of transformations
+        # Of arguments that hold arrays of transformations; for the latest ones, the short way.
+        self.nestings: dict[Any, Nesting] = {}
+        self.inside: Callable[[tuple], Any] = _unknown
         self._lock = fork_safe(threading.RLock())
         here = ref(self)  # what is called is held
 
@@ -175,14 +177,18 @@ class StaticFunction(partial, Wrapper):
 
     def _call(self, args: tuple, options: dict) -> Tree:
         """A call of any kind."""
+        if not options:
+            result = self.inside(args)
+            if result is not NotImplemented:
+                return result
         out = options.pop("out", None) if self._gives else None
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
             if out is not None:
                 raise TraceError(f"{self._name}: out= is for plain arrays, not for tracked ones")
-            from . import jit
+            from .jit.calls import call
 
-            return jit.call(self, args, options)
+            return call(self, args, options)
         variant, dynamic = self._find(args, options)
         result = variant.python.run(dynamic, out)
         if not options:
@@ -276,6 +282,10 @@ class StaticFunction(partial, Wrapper):
                 "as arrays or floats, not as static arguments, and pad to few shapes",
                 stacklevel=4,
             )
+
+
+def _unknown(args: tuple) -> Any:
+    return NotImplemented
 
 
 def _without(kinds: tuple, shapes: tuple | None) -> tuple:

@@ -1,9 +1,10 @@
 """Functions that are derived from compiled ones, and compiled themselves."""
 
+import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .function import StaticFunction
+from ..function import StaticFunction
 
 
 class Uncompiled(Exception):
@@ -26,7 +27,9 @@ class Derived(StaticFunction):
             return super()._find(args, options)
         except Exception as error:
             if DEBUG:
-                import traceback; traceback.print_exc(limit=-4)
+                traceback.print_exc(limit=-2)
+
+                traceback.print_exc(limit=-2)
             raise Uncompiled from error
 
     def _call(self, args: tuple, options: dict) -> Any:

@@ -6,25 +6,25 @@ computed forward; of this, the pullback is given what would be dear to compute a
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..core.array import Array
-from ..core.primitive import Aval, new_level
-from ..core.symbols import Symbol, is_full, recording, symbol_of, topological
-from ..transforms import trees
-from ..transforms.run import Run
-from ..transforms.transformed import transformed
-from .arguments import Arguments
+from ...core.array import Array
+from ...core.primitive import Aval, new_level
+from ...core.symbols import Symbol, is_full, recording, symbol_of, topological
+from ...transforms import trees
+from ...transforms.run import Run
+from ...transforms.transformed import transformed
+from ..arguments import Arguments
+from ..entry.flatten import PYTHONS, Unwritten
+from ..entry.front import caller
+from ..function import StaticFunction
+from ..trace.program import Program, replay_from
+from ..trace.record import Recorder, trace
 from .derived import Derived
-from .entry.flatten import Unwritten
-from .entry.front import caller
-from .function import StaticFunction
-from .trace.program import Program, replay_from
-from .trace.record import Recorder, trace
 
 # Sums, differences and products of arrays are computed again rather than written and read.
 _CHEAP = ("add", "subtract", "multiply", "negative", "where", "scale")
@@ -35,28 +35,29 @@ class Halves:
 
     `leaves` are those of the result: positions among the outputs of the forward program, or
     constants; `rebuild` nests them. `moved` are the leaves that depend on what is differentiated.
-    `sources` say what the pullback is given, and `found` which of its outputs are cotangents of
-    what.
+    `kept` are the outputs that are residuals, `sources` what the pullback is given: positions among
+    leaves and residuals; `found` says which of its outputs is the cotangent of what.
     """
 
     def __init__(self, rebuild: Callable, moved: tuple[int, ...]):
         self.rebuild, self.moved = rebuild, moved
         self.leaves: list[Any] = []
         self.program: Any = None
-        self.sources: list[tuple[bool, int]] = []
+        self.kept: list[int] = []
+        self.sources: list[int] = []
         self.found: list[int | None] = []
+        self.plan: Any = None  # of the op
 
     def __reduce__(self) -> Any:  # so that it is no plain object, which trees take apart
         raise TypeError("a part of a program is not pickled")
 
     @cached_property
     def _backward(self) -> Callable:
-        from .variant import Variant
+        from ..variant import Variant
 
         variant = Variant(self.program)
         examples = tuple(
-            np.zeros(symbol.shape, symbol.dtype) if symbol.shape else symbol.dtype.type(0).item()
-            for symbol in self.program.inputs
+            _given(np.zeros(symbol.shape, symbol.dtype)) for symbol in self.program.inputs
         )
         run = lambda args, options: variant.python.run(list(args))  # noqa: E731
         try:
@@ -64,21 +65,34 @@ class Halves:
         except (Unwritten, SyntaxError):
             return lambda *args: run(args, {})
 
-    def residuals(self, leaves: Sequence, outputs: Sequence) -> list:
-        """What the pullback reads of the call, of its arguments and of the forward outputs."""
-        return [outputs[k] if computed else leaves[k] for computed, k in self.sources]
+    def outputs(self, results: Sequence) -> list:
+        """The leaves of the result, from the outputs of the forward program."""
+        return [results[k] if type(k) is int else k for k in self.leaves]
 
-    def pull(self, residuals: Sequence, cts: Sequence) -> list:
-        """The cotangents of what is differentiated, None where there is none."""
-        outputs = self._backward(*residuals, *cts)
+    @property
+    def nobody(self) -> tuple[None, ...]:
+        """The parents of the residuals."""
+        return (None,) * len(self.kept)
+
+    def pull(self, args: Sequence, cts: Sequence) -> list:
+        """The cotangents of what is differentiated, None where there is none, from leaves and
+        residuals."""
+        outputs = self._backward(*map(_given, [*[args[k] for k in self.sources], *cts]))
         return [None if k is None else outputs[k] for k in self.found]
+
+
+def _given(x: Any) -> Any:
+    """A value as programs take it: without axes, a number."""
+    if type(x) is np.ndarray and not x.shape:
+        return x.item() if x.dtype in PYTHONS else x[()]
+    return x
 
 
 class Forward(Derived):
     """The value with residuals, of a function of leaves: `(outputs, halves)`."""
 
     def _recorder(self, arguments: Arguments) -> Callable[[list[Aval]], Program]:
-        from .entry.signature import program_name
+        from ..entry.signature import program_name
 
         name = program_name(self._name)
         return lambda avals: _recorded(self.function, name, avals, arguments)
@@ -115,7 +129,7 @@ def _recorded(f: Callable, name: str, avals: list[Aval], arguments: Arguments) -
         return results, found
 
     program = trace(both, name, avals, arguments.weak, arguments.fill)
-    return _split(program, *made)
+    return _split(program, *made, arguments)
 
 
 def differentiated(f: Callable, leaves: Sequence, moving: Sequence[int]) -> Run:
@@ -140,7 +154,9 @@ def cotangents(run: Run, outputs: Sequence, cts: Sequence) -> list:
     return [x if isinstance(x, Array) else None for x in found]
 
 
-def _split(program: Program, cts: Sequence[Symbol], halves: "Halves") -> Program:
+def _split(
+    program: Program, cts: Sequence[Symbol], halves: Halves, arguments: Arguments
+) -> Program:
     """The forward program of a function and its pullback; `halves` gets the other one."""
     results, found = program.rebuild([float(k) for k in range(len(program.outputs))])
     linear = set(cts)
@@ -148,7 +164,7 @@ def _split(program: Program, cts: Sequence[Symbol], halves: "Halves") -> Program
     for symbol in steps:
         if any(isinstance(x, Symbol) and x in linear for x in symbol.args):
             linear.add(symbol)
-    places = {symbol: k for k, symbol in enumerate(program.inputs)}
+    places = dict(zip(program.inputs, arguments.places, strict=True))
     captured = dict(program.captured)
     kept = _kept(steps, {*places, *captured})
     wanted = [program.outputs[int(k)] for k in found if k is not None]
@@ -164,12 +180,13 @@ def _split(program: Program, cts: Sequence[Symbol], halves: "Halves") -> Program
             first[program.outputs[int(x)]] = int(x)
     for symbol in read:
         if symbol in places:
-            halves.sources.append((False, places[symbol]))
+            halves.sources.append(places[symbol])
         elif symbol not in captured:
             if symbol not in first:
                 first[symbol] = len(outputs)
                 outputs.append(symbol)
-            halves.sources.append((True, first[symbol]))
+            halves.sources.append(arguments.count + len(halves.kept))
+            halves.kept.append(first[symbol])
     halves.leaves = [int(x) if type(x) is float else x for x in results]
     order = iter(range(len(wanted)))
     halves.found = [None if k is None else next(order) for k in found]

@@ -1,0 +1,53 @@
+"""Forward mode through a compiled function: a program of the value and its tangent."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.array import Array
+from ...core.primitive import new_level
+from ...transforms import trees
+from ...transforms.forward import dual_argument, primal_of
+from ...transforms.transformed import transformed
+from ...values.dual import Dual
+from ...values.tracked import below
+
+if TYPE_CHECKING:
+    from .calls import Nesting
+
+
+def pushed(f: Callable, moving: tuple[int, ...]) -> Callable:
+    """Of tangents and leaves: the value, and the tangents of its leaves, None for constants."""
+
+    @transformed(pushed, f, moving)
+    def push(*given: Any) -> tuple[Any, list]:
+        leaves = list(given[len(moving) :])
+        with new_level(None, "compile", f, derives=True) as level:
+            for i, tangent in zip(moving, given, strict=False):
+                leaves[i] = dual_argument("the compiled function", leaves[i], tangent, level)
+            outputs, rebuild = trees.flatten(f(*leaves))
+            results = [below(x, level) for x in outputs]
+            moves = [isinstance(x, Dual) and x.level == level for x in results]
+            values = rebuild([primal_of(x, level) for x in results])
+            pairs = zip(results, moves, strict=True)
+            return values, [trees.released(x.tangent, level) if has else None for x, has in pairs]
+
+    return push
+
+
+def dual(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: Any) -> Any:
+    duals: list[Any] = [leaves[i]._snapshot() for i in moving]
+    for i, x in zip(moving, duals, strict=True):
+        leaves[i] = x.primal
+    push = nesting.derived(pushed, len(moving), moving)
+    value, tangents = push(*(x.tangent for x in duals), *leaves)
+    outputs, rebuild = trees.flatten(value)
+    return rebuild([
+        x if dot is None else Dual(_array(x), _array(dot), level)
+        for x, dot in zip(outputs, tangents, strict=True)
+    ])  # fmt: skip
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, Array) else np.asarray(x)

@@ -1,0 +1,187 @@
+"""Reverse mode through a compiled function: an op of the graph with two programs, one of the value
+with residuals, and one of the pullback.
+
+The arguments of the op are the leaves of the call, those that are constants too, and the residuals.
+Where a cotangent or an argument is an array of a transformation, the pullback is a compiled
+function of the leaves, which runs the function once more, and is differentiated as any other is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.array import Array
+from ...core.primitive import Primitive, Unplanned
+from ...eager.plans import Plan
+from ...transforms import trees
+from ...transforms.transformed import transformed
+from ...values import tracked as base
+from ...values.base import present
+from ...values.nested import nested_result
+from ...values.operands import aval_of
+from ...values.tracked import TrackedArray
+from .residuals import Forward, Halves, cotangents, differentiated, with_residuals
+
+if TYPE_CHECKING:
+    from .calls import Nesting
+
+_PLAIN = {np.ndarray, float, int}
+
+
+def pulled(f: Callable, moving: tuple[int, ...], moved: tuple[int, ...]) -> Callable:
+    """A function of cotangents of the result's leaves at the positions `moved`, and of leaves, that
+    gives the cotangents of those at the positions `moving`."""
+
+    @transformed(pulled, f, moving, moved)
+    def pull(*given: Any) -> list:
+        run = differentiated(f, given[len(moved) :], moving)
+        outputs, _ = trees.flatten(run.result)
+        return cotangents(run, [outputs[i] for i in moved], given[: len(moved)])
+
+    return pull
+
+
+class Call:
+    """A call with tracked arrays at the positions `moving` of its leaves, as the parameter of its
+    op, whose value has the leaves at `moved` of the result, joined where they are several."""
+
+    def __init__(
+        self,
+        nesting: "Nesting",
+        leaves: Sequence,
+        moving: tuple[int, ...],
+        moved: tuple[int, ...],
+        outputs: Sequence,
+        halves: Halves | None = None,
+    ):
+        self.nesting, self.moving, self.moved, self.halves = nesting, moving, moved, halves
+        self.count = len(leaves)
+        self.avals = [aval_of(_array(outputs[i])) for i in moved]
+        self.kinds = [aval_of(_array(x)) if i in moving else None for i, x in enumerate(leaves)]
+
+    def joined(self, outputs: Sequence) -> Any:
+        """The value of the op, from the leaves of the result."""
+        values = [_array(outputs[i]) for i in self.moved]
+        if len(values) == 1:
+            return values[0]
+        dtype = np.result_type(*(x.dtype for x in values))
+        flat = [np.reshape(x, -1) for x in values]
+        return np.concatenate([x if x.dtype == dtype else x.astype(dtype) for x in flat])
+
+    def parts(self, flat: Any) -> list:
+        """The leaves of the result from the value of the op, or their cotangents."""
+        if len(self.avals) == 1:
+            return [flat]
+        parts, at = [], 0
+        for aval in self.avals:
+            part = np.reshape(flat[at : at + aval.size], aval.shape)
+            parts.append(part if part.dtype == aval.dtype else part.astype(aval.dtype))
+            at += aval.size
+        return parts
+
+    def pull(self, ct: Any, args: Sequence) -> list:
+        """The cotangents of the arguments of the op."""
+        cts = self.parts(ct)
+        if self.halves is not None and not any(isinstance(x, Array) for x in (ct, *args)):
+            found = self.halves.pull(args, cts)
+        else:
+            pull = self.nesting.derived(pulled, len(cts), self.moving, self.moved)
+            found = pull(*cts, *args[: self.count])
+        bars: list[Any] = [None] * len(args)
+        for i, x in zip(self.moving, found, strict=True):
+            bars[i] = x if x is None else _array(x)
+        return bars
+
+
+class _Compiled(Primitive):
+    """A call of a compiled function with tracked arrays."""
+
+    registered = False
+
+    def pullback(self, ct, out, args, need, **params):
+        return params["call"].pull(ct, args)
+
+
+compiled = _Compiled("compiled")
+compiled.plans = Unplanned()
+
+
+class _Plan(Plan):
+    """The same on plain arrays."""
+
+    __slots__ = ()
+
+    def __init__(self, call: Call, kinds: tuple):
+        super().__init__(compiled, kinds, {"call": call})
+        self.need = tuple([kind is not None for kind in kinds])
+
+    def pull_all(self, ct, out, args):
+        return self.params["call"].pull(ct, args)
+
+    def pull(self, ct, out, args, need):
+        found = self.pull_all(ct, out, args)
+        return [g if needs else None for g, needs in zip(found, need, strict=True)]
+
+
+def at_base_level(nesting: "Nesting", leaves: list) -> Any:
+    """The result for leaves that are arrays of the base level, plain arrays and numbers of
+    Python's; NotImplemented for others."""
+    moving, nodes = [], []
+    for i, x in enumerate(leaves):
+        if type(x) is TrackedArray:
+            moving.append(i)
+            nodes.append(x.node)
+            leaves[i] = x.node.value
+        elif type(x) in _PLAIN or i in nesting.constants:
+            nodes.append(None)
+        else:
+            return NotImplemented
+    return _at_base_level(nesting, leaves, tuple(moving), nodes) if moving else NotImplemented
+
+
+def _at_base_level(nesting: "Nesting", leaves: list, moving: tuple, nodes: list) -> Any:
+    forward = nesting.derived(with_residuals, 0, moving, kind=Forward)
+    results, halves = forward(*leaves)
+    plan, outputs = halves.plan, halves.outputs(results)
+    if plan is None:
+        call = Call(nesting, leaves, moving, halves.moved, outputs, halves)
+        kinds = (*call.kinds, *(None for _ in halves.kept))
+        plan = halves.plan = _Plan(call, kinds)
+    if not halves.moved:
+        return halves.rebuild(outputs)
+    call = plan.params["call"]
+    residuals = [results[k] for k in halves.kept]
+    parents = (*nodes, *halves.nobody)
+    flat = base.result(plan, parents, (*leaves, *residuals), call.joined(outputs))
+    return _rebuilt(call, flat, outputs, halves.rebuild)
+
+
+def _rebuilt(call: Call, flat: Any, outputs: list, rebuild: Callable) -> Any:
+    for i, part in zip(call.moved, call.parts(flat), strict=True):
+        outputs[i] = part
+    return rebuild(outputs)
+
+
+def tracked(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: Any) -> Any:
+    """A call with tracked arrays at the positions `moving`, all of one level."""
+    nodes: list[Any] = [None] * len(leaves)
+    for i in moving:
+        nodes[i] = leaves[i].node
+        leaves[i] = present(nodes[i].value)
+    if not level:
+        return _at_base_level(nesting, leaves, moving, nodes)
+    outputs, rebuild = trees.flatten(nesting(leaves))
+    moved = tuple([i for i, x in enumerate(outputs) if trees.is_differentiable(x)])
+    if not moved:
+        return rebuild(outputs)
+    call = Call(nesting, leaves, moving, moved, outputs)
+    flat = nested_result(
+        compiled, tuple(call.kinds), tuple(nodes), tuple(leaves), {"call": call},
+        call.joined(outputs), level,
+    )  # fmt: skip
+    return _rebuilt(call, flat, outputs, rebuild)
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, (Array, np.ndarray)) else np.asarray(x)
