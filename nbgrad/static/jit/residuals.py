@@ -57,7 +57,10 @@ class Halves:
 
         variant = Variant(self.program)
         examples = tuple(
-            _given(np.zeros(symbol.shape, symbol.dtype)) for symbol in self.program.inputs
+            np.zeros(symbol.shape, symbol.dtype)
+            if symbol.shape
+            else _number(np.zeros((), symbol.dtype))
+            for symbol in self.program.inputs
         )
         run = lambda args, options: variant.python.run(list(args))  # noqa: E731
         try:
@@ -77,13 +80,21 @@ class Halves:
     def pull(self, args: Sequence, cts: Sequence) -> list:
         """The cotangents of what is differentiated, None where there is none, from leaves and
         residuals."""
-        outputs = self._backward(*map(_given, [*[args[k] for k in self.sources], *cts]))
+        given = [*[args[k] for k in self.sources], *cts]
+        for i in self._numbers:
+            given[i] = _number(given[i])
+        outputs = self._backward(*given)
         return [None if k is None else outputs[k] for k in self.found]
 
+    @cached_property
+    def _numbers(self) -> list[int]:
+        """The positions of what the pullback is given that has no axes."""
+        return [i for i, symbol in enumerate(self.program.inputs) if not symbol.shape]
 
-def _given(x: Any) -> Any:
-    """A value as programs take it: without axes, a number."""
-    if type(x) is np.ndarray and not x.shape:
+
+def _number(x: Any) -> Any:
+    """A value without axes as programs take it."""
+    if type(x) is np.ndarray:
         return x.item() if x.dtype in PYTHONS else x[()]
     return x
 

@@ -81,14 +81,20 @@ class Call:
         return parts
 
     def pull(self, ct: Any, args: Sequence) -> list:
-        """The cotangents of the arguments of the op."""
-        cts = self.parts(ct)
+        """The cotangents of the arguments of the op, by the second program."""
+        assert self.halves is not None
+        return self._placed(self.halves.pull(args, self.parts(ct)), len(args))
+
+    def pull_again(self, ct: Any, args: Sequence) -> list:
+        """The same, by a function that is differentiated again, for arrays of any kind."""
         if self.halves is not None and not any(isinstance(x, Array) for x in (ct, *args)):
-            found = self.halves.pull(args, cts)
-        else:
-            pull = self.nesting.derived(pulled, len(cts), self.moving, self.moved)
-            found = pull(*cts, *args[: self.count])
-        bars: list[Any] = [None] * len(args)
+            return self.pull(ct, args)
+        cts = self.parts(ct)
+        pull = self.nesting.derived(pulled, len(cts), self.moving, self.moved)
+        return self._placed(pull(*cts, *args[: self.count]), len(args))
+
+    def _placed(self, found: Sequence, count: int) -> list:
+        bars: list[Any] = [None] * count
         for i, x in zip(self.moving, found, strict=True):
             bars[i] = x if x is None else _array(x)
         return bars
@@ -100,7 +106,7 @@ class _Compiled(Primitive):
     registered = False
 
     def pullback(self, ct, out, args, need, **params):
-        return params["call"].pull(ct, args)
+        return params["call"].pull_again(ct, args)
 
 
 compiled = _Compiled("compiled")
