@@ -69,9 +69,9 @@ class StaticFunction(partial, Wrapper):
         self._specs = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._others: dict[Any, list[Variant]] = {}
-        # Of arguments that hold arrays of transformations; for the latest ones, the short way.
+        # Of arguments with arrays of transformations; a short way for the latest, if there is one.
         self.nestings: dict[Any, Nesting] = {}
-        self.inside: Callable[[tuple], Any] = _unknown
+        self.inside: Callable[[tuple], Any] | None = None
         self._lock = fork_safe(threading.RLock())
         here = ref(self)  # what is called is held
 
@@ -102,8 +102,7 @@ class StaticFunction(partial, Wrapper):
         return self._f
 
     def of(self, f: Callable) -> Callable:
-        """Another function in place of the compiled one, as it stands: what it closes over is of
-        another transformation."""
+        """Another function in place of the compiled one, uncompiled: it closes over other values."""
         return f
 
     def variant(self, *args, **options) -> "Variant":
@@ -161,7 +160,7 @@ class StaticFunction(partial, Wrapper):
         return self.only_variant("plan").plan
 
     def only_variant(self, what: str) -> "Variant":
-        """The one variant that there is, as `what` asks for. Raises TraceError otherwise."""
+        """The only variant. Raises TraceError where there is none, or more than one."""
         every = list(self._variants.values())
         every = [variant for variant in every if variant.sizes] or every
         if len(every) != 1:
@@ -177,7 +176,7 @@ class StaticFunction(partial, Wrapper):
 
     def _call(self, args: tuple, options: dict) -> Tree:
         """A call of any kind."""
-        if not options:
+        if self.inside is not None and not options:
             result = self.inside(args)
             if result is not NotImplemented:
                 return result
@@ -282,10 +281,6 @@ class StaticFunction(partial, Wrapper):
                 "as arrays or floats, not as static arguments, and pad to few shapes",
                 stacklevel=4,
             )
-
-
-def _unknown(args: tuple) -> Any:
-    return NotImplemented
 
 
 def _without(kinds: tuple, shapes: tuple | None) -> tuple:

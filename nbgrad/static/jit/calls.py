@@ -93,7 +93,10 @@ def _short(nesting: "Nesting", count: int) -> Callable[[tuple], Any]:
             leaves = take(args)
         except UNFIT:
             return NotImplemented
-        return at_base_level(nesting, leaves)
+        try:
+            return at_base_level(nesting, leaves)
+        except Uncompiled:
+            return NotImplemented
 
     return short
 

@@ -4,6 +4,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...core.array import Array
 from ..function import StaticFunction
 
 
@@ -40,3 +41,10 @@ class Derived(StaticFunction):
             self._general = lambda args, options: self.function(*args, **options)
             self._answer(self.function)  # arguments that are no error are for it as it is
             return result
+
+
+def require_below(results: Iterable[Any], level: int) -> None:
+    """Raise Uncompiled where a derived function gave arrays of this level or above, since the
+    user's function closes over such."""
+    if any(isinstance(x, Array) and x.level >= level for x in results):
+        raise Uncompiled

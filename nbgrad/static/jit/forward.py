@@ -12,6 +12,7 @@ from ...transforms.forward import dual_argument, primal_of
 from ...transforms.transformed import transformed
 from ...values.dual import Dual
 from ...values.tracked import below
+from .derived import require_below
 
 if TYPE_CHECKING:
     from .calls import Nesting
@@ -43,6 +44,7 @@ def dual(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: Any) 
     push = nesting.derived(pushed, len(moving), moving)
     value, tangents = push(*(x.tangent for x in duals), *leaves)
     outputs, rebuild = trees.flatten(value)
+    require_below([*outputs, *tangents], level)
     return rebuild([
         x if dot is None else Dual(_array(x), _array(dot), level)
         for x, dot in zip(outputs, tangents, strict=True)

@@ -42,7 +42,7 @@ class Halves:
     def __init__(self, rebuild: Callable, moved: tuple[int, ...]):
         self.rebuild, self.moved = rebuild, moved
         self.leaves: list[Any] = []
-        self.program: Any = None
+        self.variant: Any = None  # of the pullback
         self.kept: list[int] = []
         self.sources: list[int] = []
         self.found: list[int | None] = []
@@ -53,14 +53,12 @@ class Halves:
 
     @cached_property
     def _backward(self) -> Callable:
-        from ..variant import Variant
-
-        variant = Variant(self.program)
+        variant = self.variant
         examples = tuple(
             np.zeros(symbol.shape, symbol.dtype)
             if symbol.shape
             else _number(np.zeros((), symbol.dtype))
-            for symbol in self.program.inputs
+            for symbol in self.variant.program.inputs
         )
         run = lambda args, options: variant.python.run(list(args))  # noqa: E731
         try:
@@ -71,11 +69,6 @@ class Halves:
     def outputs(self, results: Sequence) -> list:
         """The leaves of the result, from the outputs of the forward program."""
         return [results[k] if type(k) is int else k for k in self.leaves]
-
-    @property
-    def nobody(self) -> tuple[None, ...]:
-        """The parents of the residuals."""
-        return (None,) * len(self.kept)
 
     def pull(self, args: Sequence, cts: Sequence) -> list:
         """The cotangents of what is differentiated, None where there is none, from leaves and
@@ -89,7 +82,7 @@ class Halves:
     @cached_property
     def _numbers(self) -> list[int]:
         """The positions of what the pullback is given that has no axes."""
-        return [i for i, symbol in enumerate(self.program.inputs) if not symbol.shape]
+        return [i for i, symbol in enumerate(self.variant.program.inputs) if not symbol.shape]
 
 
 def _number(x: Any) -> Any:
@@ -169,6 +162,8 @@ def _split(
     program: Program, cts: Sequence[Symbol], halves: Halves, arguments: Arguments
 ) -> Program:
     """The forward program of a function and its pullback; `halves` gets the other one."""
+    from ..variant import Variant
+
     results, found = program.rebuild([float(k) for k in range(len(program.outputs))])
     linear = set(cts)
     steps = topological([*program.outputs, *program.checked])
@@ -202,7 +197,8 @@ def _split(
     order = iter(range(len(wanted)))
     halves.found = [None if k is None else next(order) for k in found]
     given = [*(x for x in read if x not in captured), *cts]
-    halves.program = _pullback(program, given, [*wanted, *checked], len(wanted), captured)
+    back = _pullback(program, given, [*wanted, *checked], len(wanted), captured)
+    halves.variant = Variant(back)
     return dataclasses.replace(
         program,
         outputs=tuple(outputs),

@@ -21,6 +21,7 @@ from ...values.base import present
 from ...values.nested import nested_result
 from ...values.operands import aval_of
 from ...values.tracked import TrackedArray
+from .derived import require_below
 from .residuals import Forward, Halves, cotangents, differentiated, with_residuals
 
 if TYPE_CHECKING:
@@ -116,17 +117,19 @@ compiled.plans = Unplanned()
 class _Plan(Plan):
     """The same on plain arrays."""
 
-    __slots__ = ()
+    __slots__ = ("call",)
 
-    def __init__(self, call: Call, kinds: tuple):
+    def __init__(self, call: Call):
+        kept = () if call.halves is None else call.halves.kept
+        kinds = (*call.kinds, *(None for _ in kept))
         super().__init__(compiled, kinds, {"call": call})
-        self.need = tuple([kind is not None for kind in kinds])
+        self.need, self.call = tuple([kind is not None for kind in kinds]), call
 
     def pull_all(self, ct, out, args):
-        return self.params["call"].pull(ct, args)
+        return self.call.pull(ct, args)
 
     def pull(self, ct, out, args, need):
-        found = self.pull_all(ct, out, args)
+        found = self.call.pull(ct, args)
         return [g if needs else None for g, needs in zip(found, need, strict=True)]
 
 
@@ -143,50 +146,53 @@ def at_base_level(nesting: "Nesting", leaves: list) -> Any:
             nodes.append(None)
         else:
             return NotImplemented
-    return _at_base_level(nesting, leaves, tuple(moving), nodes) if moving else NotImplemented
-
-
-def _at_base_level(nesting: "Nesting", leaves: list, moving: tuple, nodes: list) -> Any:
-    forward = nesting.derived(with_residuals, 0, moving, kind=Forward)
-    results, halves = forward(*leaves)
-    plan, outputs = halves.plan, halves.outputs(results)
-    if plan is None:
-        call = Call(nesting, leaves, moving, halves.moved, outputs, halves)
-        kinds = (*call.kinds, *(None for _ in halves.kept))
-        plan = halves.plan = _Plan(call, kinds)
-    if not halves.moved:
-        return halves.rebuild(outputs)
-    call = plan.params["call"]
-    residuals = [results[k] for k in halves.kept]
-    parents = (*nodes, *halves.nobody)
-    flat = base.result(plan, parents, (*leaves, *residuals), call.joined(outputs))
-    return _rebuilt(call, flat, outputs, halves.rebuild)
-
-
-def _rebuilt(call: Call, flat: Any, outputs: list, rebuild: Callable) -> Any:
-    for i, part in zip(call.moved, call.parts(flat), strict=True):
-        outputs[i] = part
-    return rebuild(outputs)
+    return _of_plain(nesting, leaves, tuple(moving), nodes, 0) if moving else NotImplemented
 
 
 def tracked(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: Any) -> Any:
-    """A call with tracked arrays at the positions `moving`, all of one level."""
+    """The result for arrays of one level at the positions `moving`. Raises Uncompiled."""
     nodes: list[Any] = [None] * len(leaves)
     for i in moving:
         nodes[i] = leaves[i].node
         leaves[i] = present(nodes[i].value)
-    if not level:
-        return _at_base_level(nesting, leaves, moving, nodes)
+    if not any(isinstance(x, Array) for x in leaves):
+        return _of_plain(nesting, leaves, moving, nodes, level)
     outputs, rebuild = trees.flatten(nesting(leaves))
+    require_below(outputs, level)
     moved = tuple([i for i, x in enumerate(outputs) if trees.is_differentiable(x)])
     if not moved:
         return rebuild(outputs)
-    call = Call(nesting, leaves, moving, moved, outputs)
-    flat = nested_result(
-        compiled, tuple(call.kinds), tuple(nodes), tuple(leaves), {"call": call},
-        call.joined(outputs), level,
-    )  # fmt: skip
-    return _rebuilt(call, flat, outputs, rebuild)
+    plan = _Plan(Call(nesting, leaves, moving, moved, outputs))
+    return _result(plan, nodes, leaves, outputs, rebuild, level)
+
+
+def _of_plain(nesting: "Nesting", leaves: list, moving: tuple, nodes: list, level: Any) -> Any:
+    """The same for plain values of the leaves."""
+    results, halves = nesting.derived(with_residuals, 0, moving, kind=Forward)(*leaves)
+    outputs = halves.outputs(results)
+    if not halves.moved:
+        return halves.rebuild(outputs)
+    if halves.plan is None:
+        halves.plan = _Plan(Call(nesting, leaves, moving, halves.moved, outputs, halves))
+    saved = [*leaves, *[results[k] for k in halves.kept]]
+    return _result(halves.plan, nodes, saved, outputs, halves.rebuild, level)
+
+
+def _result(
+    plan: _Plan, nodes: list, saved: list, outputs: list, rebuild: Callable, level: Any
+) -> Any:
+    """The result, whose leaves that move are parts of the value of a new node."""
+    call = plan.call
+    parents = (*nodes, *(None for _ in saved[call.count :]))
+    if level:
+        flat = nested_result(
+            compiled, plan.kinds, parents, tuple(saved), plan.params, call.joined(outputs), level
+        )
+    else:
+        flat = base.result(plan, parents, tuple(saved), call.joined(outputs))
+    for i, part in zip(call.moved, call.parts(flat), strict=True):
+        outputs[i] = part
+    return rebuild(outputs)
 
 
 def _array(x: Any) -> Any:

@@ -11,6 +11,7 @@ from ...transforms import trees
 from ...transforms.transformed import transformed
 from ...values.batched import Batched
 from ...values.tracked import below
+from .derived import require_below
 
 if TYPE_CHECKING:
     from .calls import Nesting
@@ -46,6 +47,7 @@ def samples(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: An
         leaves[i] = leaves[i]._snapshot().value
     value, has = nesting.derived(batched, 0, moving)(*leaves)
     outputs, rebuild = trees.flatten(value)
+    require_below(outputs, level)
     return rebuild([
         x if split is None else Batched(x, level) for x, split in zip(outputs, has, strict=True)
     ])  # fmt: skip
