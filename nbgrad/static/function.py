@@ -66,7 +66,7 @@ class StaticFunction(partial, Wrapper):
                 '{"x": ("n", None)}'
             )
         self._dynamic = dict(dynamic or {})
-        self._specs = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
+        self.specs: Any = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._others: dict[Any, list[Variant]] = {}
         # Of arguments with arrays of transformations; a short way for the latest, if there is one.
@@ -102,7 +102,7 @@ class StaticFunction(partial, Wrapper):
         return self._f
 
     def of(self, f: Callable) -> Callable:
-        """Another function in place of the compiled one, uncompiled: it closes over other values."""
+        """Another function in place of the compiled one, not compiled."""
         return f
 
     def variant(self, *args, **options) -> "Variant":
@@ -111,8 +111,7 @@ class StaticFunction(partial, Wrapper):
 
     @property
     def njit(self) -> Callable:
-        """The Numba function of the only variant. Raises TraceError where there is none, or more
-        than one."""
+        """The Numba function of the only variant; these properties raise as `only_variant`."""
         return self.only_variant("njit").njit
 
     @property
@@ -165,13 +164,13 @@ class StaticFunction(partial, Wrapper):
         every = [variant for variant in every if variant.sizes] or every
         if len(every) != 1:
             raise TraceError(
-                f"{self._name}.{what}: there are {len(every)} variants; call the function "
+                f"{self.name}.{what}: there are {len(every)} variants; call the function "
                 f"once with an example, or take .variant(*example).{what}"
             )
         return every[0]
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
     def _call(self, args: tuple, options: dict) -> Tree:
@@ -184,7 +183,7 @@ class StaticFunction(partial, Wrapper):
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
             if out is not None:
-                raise TraceError(f"{self._name}: out= is for plain arrays, not for tracked ones")
+                raise TraceError(f"{self.name}: out= is for plain arrays, not for tracked ones")
             from .jit.calls import call
 
             return call(self, args, options)
@@ -201,8 +200,8 @@ class StaticFunction(partial, Wrapper):
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """The variant for these arguments, and what it is given of them in order."""
         arguments = Arguments(args, options, self.static)
-        if self._specs is not None:
-            named = self._specs.of(self._name, arguments)
+        if self.specs is not None:
+            named = self.specs.of(self.name, arguments)
             if named.sizes:
                 variant = self._variant(arguments, named)
                 if is_for(variant, named, arguments.avals, self._recorder(arguments)):
@@ -227,7 +226,7 @@ class StaticFunction(partial, Wrapper):
                 if named is None:
                     variant = Variant(record(arguments.avals))
                 else:
-                    variant = compiled(self._name, named, arguments.avals, record)
+                    variant = compiled(self.name, named, arguments.avals, record)
                 variant.guard = Guard(variant.program, [self._f, *arguments.fixed])
                 self._warn(arguments.kinds)
                 if variant.program.is_narrow:  # then it matters which numbers are Python's
@@ -250,7 +249,7 @@ class StaticFunction(partial, Wrapper):
         """What records the function for arguments of given shapes."""
         from .entry.signature import program_name
 
-        name = program_name(self._name)
+        name = program_name(self.name)
         return lambda avals: trace(self._f, name, avals, arguments.weak, arguments.fill)
 
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
@@ -276,7 +275,7 @@ class StaticFunction(partial, Wrapper):
         if len(self._variants) == _MANY:
             shown = ", ".join(map(str, kinds))
             warnings.warn(
-                f"{self._name} is compiled for the {_MANY + 1}th time, now for ({shown}): each set "
+                f"{self.name} is compiled for the {_MANY + 1}th time, now for ({shown}): each set "
                 "of shapes, dtypes and static values takes a compilation. Pass numbers that change "
                 "as arrays or floats, not as static arguments, and pad to few shapes",
                 stacklevel=4,

@@ -199,6 +199,36 @@ def test_static_arguments_are_part_of_programs():
     assert not calls
 
 
+NAMED = {
+    "gradient": lambda f, w, x: grad(lambda w: np.sum(f(w, x)))(w),
+    "gradient of samples": lambda f, w, x: grad(lambda x: np.sum(f(w, x) ** 2))(x),
+    "pullback": lambda f, w, x: vjp(f, w, x)[1](x @ w),
+    "jvp": lambda f, w, x: jvp(f, (w, x), (w, x)),
+    "vmap": lambda f, w, x: vmap(f, in_axes=(None, 0))(w, np.stack([x, x + 1.0])),
+    "hvp": lambda f, w, x: hvp(lambda w: np.sum(f(w, x) ** 2))(w, w),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_one_program_for_all_sizes_that_have_names(name):
+    def layer(w, x):
+        return np.tanh(x @ w)
+
+    counting, calls = counted(layer)
+    f = compile(counting, dynamic={"x": ("n", None)})
+    for n in (4, 5, 7, 60):
+        x = RNG.normal(size=(n, 3))
+        close(NAMED[name](f, A, x), NAMED[name](layer, A, x))
+        assert bool(calls) == (n == 4)
+        calls.clear()
+
+
+def test_sizes_of_one_name_are_equal():
+    f = compile(lambda x, y: np.sum(x) * np.sum(y), dynamic={"x": ("n",), "y": ("n",)})
+    with pytest.raises(nbgrad.DimensionMismatch, match=r"size n is 3 in x.* and 2 in y"):
+        grad(f)(X, X[:2])
+
+
 def test_float32_stays_float32():
     f = compile(lambda x: np.sum(np.sin(x) * 2.0))
     x = X.astype(np.float32)

@@ -22,8 +22,9 @@ from ...transforms import trees
 from ...transforms.transformed import transformed
 from ...values.dual import Dual
 from ...values.tracked import TrackedArray
-from ..arguments import marked, order_of, unmarked
+from ..arguments import Arguments, marked, order_of, unmarked
 from ..entry.flatten import UNFIT, Unwritten, Writer, is_dynamic
+from ..named import Spec, specs_of
 from .derived import Derived, Uncompiled
 from .forward import dual
 from .reverse import at_base_level, tracked
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..function import StaticFunction
 
 _PLAIN = (np.ndarray, float, int)
+_MOST = 64
 
 
 def call(fn: "StaticFunction", args: tuple, options: dict) -> Any:
@@ -55,7 +57,7 @@ def call(fn: "StaticFunction", args: tuple, options: dict) -> Any:
         return fn.function(*args, **options)
     try:
         result = rule(nesting, leaves, moving, level)
-        if not options and type(top) is TrackedArray:
+        if not options and type(top) is TrackedArray and not nesting.has_names:
             fn.inside = _short(nesting, len(args))
         return result
     except Uncompiled:
@@ -114,7 +116,12 @@ class Nesting:
     of `constants`, by position, are part of programs. It keeps the derived functions."""
 
     def __init__(
-        self, fn: "StaticFunction", rebuild: Callable | None, leaves: list, fixed: Sequence
+        self,
+        fn: "StaticFunction",
+        rebuild: Callable | None,
+        leaves: list,
+        fixed: Sequence[int],
+        specs: list[Spec | None],
     ):
         self.fn, self.rebuild, self.count = fn, rebuild, len(leaves)
         self.constants = {i: leaves[i] for i in fixed}
@@ -122,21 +129,37 @@ class Nesting:
         self.f = f if rebuild is None else of_leaves(f, rebuild)
         self._derived: dict[tuple, Derived] = {}
         self.uncompiled: set[tuple] = set()
+        self.specs = specs
+        self.has_names = any(spec is not None and any(spec) for spec in specs)
 
     def __call__(self, leaves: Sequence) -> Any:
         """The compiled function itself."""
-        if self.rebuild is None:
-            return self.fn(*leaves)
-        args, options = self.rebuild(leaves)
-        return self.fn(*args, **options)
+        return self.applied(self.fn, leaves)
 
-    def derived(self, make: Callable, count: int, *options: Any, kind: type = Derived) -> Any:
-        """The compiled function `make(f, *options)`, whose leaves stand behind `count` others."""
+    def applied(self, f: Callable, leaves: Sequence) -> Any:
+        """Another function of the arguments that have these leaves."""
+        if self.rebuild is None:
+            return f(*leaves)
+        args, options = self.rebuild(leaves)
+        return f(*args, **options)
+
+    def derived(
+        self,
+        make: Callable,
+        *options: Any,
+        before: Sequence[Spec | None] = (),
+        specs: Sequence[Spec | None] | None = None,
+        kind: type[Derived] = Derived,
+    ) -> Derived:
+        """The compiled function `make(f, *options)`, whose leaves stand behind others. `before` are
+        the specs of those, and `specs` of these, where they differ from those of the function."""
         key = (make, *options)
         known = self._derived.get(key)
         if known is None:
-            static = {count + i for i in self.constants}
-            known = self._derived.setdefault(key, kind(make(self.f, *options), static))
+            static = {len(before) + i for i in self.constants}
+            every = [*before, *(self.specs if specs is None else specs)]
+            known = kind(make(self.f, *options), static, every)
+            known = self._derived.setdefault(key, known)
         return known
 
 
@@ -155,10 +178,34 @@ def nesting_of(fn: "StaticFunction", args: tuple, options: dict) -> tuple[Nestin
         fixed = [i for i, x in enumerate(leaves) if not (isinstance(x, Array) or is_dynamic(x))]
         leaves = [*map(unmarked, leaves)]
         key = (trees.structure(tree), order_of(tree), tuple(fixed))
+    specs: list[Spec | None] = (
+        [None] * len(leaves) if fn.specs is None else _specs(fn, leaves, rebuild)
+    )
     known = fn.nestings.get(key)
     if known is None:
-        known = fn.nestings.setdefault(key, Nesting(fn, rebuild, leaves, fixed))
+        if len(fn.nestings) >= _MOST:
+            fn.nestings.clear()
+        known = fn.nestings.setdefault(key, Nesting(fn, rebuild, leaves, fixed, specs))
     return known, leaves
+
+
+def _specs(fn: "StaticFunction", leaves: list, rebuild: Callable | None) -> list[Spec | None]:
+    """The names of sizes of leaves, for each of them. Raises DimensionMismatch where equal names
+    stand for lengths that differ."""
+    specs: list[Spec | None] = [None] * len(leaves)
+    if fn.specs is None:
+        return specs
+    plain = [_of_shape(x) if isinstance(x, Array) else x for x in leaves]
+    args, options = (plain, {}) if rebuild is None else rebuild(plain)
+    arguments = Arguments(args, options, fn.static)
+    named = specs_of(fn.specs.of(fn.name, arguments))
+    for i, spec in zip(arguments.places, named, strict=True):
+        specs[i] = spec
+    return specs
+
+
+def _of_shape(x: Array) -> np.ndarray:
+    return np.broadcast_to(np.zeros((), x.dtype), x.shape)
 
 
 def of_leaves(f: Callable, rebuild: Callable) -> Callable:

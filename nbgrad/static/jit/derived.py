@@ -1,11 +1,12 @@
 """Functions that are derived from compiled ones, and compiled themselves."""
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...core.array import Array
 from ..function import StaticFunction
+from ..named import LeafSpecs, Spec
 
 
 class Uncompiled(Exception):
@@ -19,9 +20,11 @@ class Derived(StaticFunction):
     """A compiled function of leaves, of which those at the positions `static` are part of programs.
     It runs as it is where it cannot be compiled."""
 
-    def __init__(self, f: Callable, static: Iterable[int]):
+    def __init__(self, f: Callable, static: Iterable[int], specs: Sequence[Spec | None]):
         super().__init__(f)
         self.static = set(static)
+        if any(spec is not None and any(spec) for spec in specs):
+            self.specs = LeafSpecs(specs)
 
     def _find(self, args: tuple, options: dict) -> Any:
         try:

@@ -41,7 +41,7 @@ def dual(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: Any) 
     duals: list[Any] = [leaves[i]._snapshot() for i in moving]
     for i, x in zip(moving, duals, strict=True):
         leaves[i] = x.primal
-    push = nesting.derived(pushed, len(moving), moving)
+    push = nesting.derived(pushed, moving, before=[nesting.specs[i] for i in moving])
     value, tangents = push(*(x.tangent for x in duals), *leaves)
     outputs, rebuild = trees.flatten(value)
     require_below([*outputs, *tangents], level)

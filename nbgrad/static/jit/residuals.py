@@ -98,7 +98,7 @@ class Forward(Derived):
     def _recorder(self, arguments: Arguments) -> Callable[[list[Aval]], Program]:
         from ..entry.signature import program_name
 
-        name = program_name(self._name)
+        name = program_name(self.name)
         return lambda avals: _recorded(self.function, name, avals, arguments)
 
     def _call(self, args: tuple, options: dict) -> Any:

@@ -21,6 +21,7 @@ from ...values.base import present
 from ...values.nested import nested_result
 from ...values.operands import aval_of
 from ...values.tracked import TrackedArray
+from ..named import Spec, specs_of_outputs
 from .derived import require_below
 from .residuals import Forward, Halves, cotangents, differentiated, with_residuals
 
@@ -58,6 +59,7 @@ class Call:
     ):
         self.nesting, self.moving, self.moved, self.halves = nesting, moving, moved, halves
         self.count = len(leaves)
+        self.cts, self.specs = _specs(nesting, leaves, moved)
         self.avals = [aval_of(_array(outputs[i])) for i in moved]
         self.kinds = [aval_of(_array(x)) if i in moving else None for i, x in enumerate(leaves)]
 
@@ -82,16 +84,17 @@ class Call:
         return parts
 
     def pull(self, ct: Any, args: Sequence) -> list:
-        """The cotangents of the arguments of the op, by the second program."""
-        assert self.halves is not None
+        """The cotangents of the arguments of the op, for plain ones."""
+        if self.halves is None:
+            return self.pull_again(ct, args)
         return self._placed(self.halves.pull(args, self.parts(ct)), len(args))
 
     def pull_again(self, ct: Any, args: Sequence) -> list:
         """The same, by a function that is differentiated again, for arrays of any kind."""
-        if self.halves is not None and not any(isinstance(x, Array) for x in (ct, *args)):
-            return self.pull(ct, args)
         cts = self.parts(ct)
-        pull = self.nesting.derived(pulled, len(cts), self.moving, self.moved)
+        pull = self.nesting.derived(
+            pulled, self.moving, self.moved, before=self.cts, specs=self.specs
+        )
         return self._placed(pull(*cts, *args[: self.count]), len(args))
 
     def _placed(self, found: Sequence, count: int) -> list:
@@ -101,13 +104,31 @@ class Call:
         return bars
 
 
+def _specs(
+    nesting: "Nesting", leaves: Sequence, moved: tuple[int, ...]
+) -> tuple[list, list | None]:
+    """The names of sizes of the cotangents of the result's leaves at `moved`, and those of the
+    leaves: none where those of a cotangent are not known."""
+    cts: list[Spec | None] = [None for _ in moved]
+    if not nesting.has_names:
+        return cts, None
+    if not any(isinstance(x, Array) for x in leaves):
+        variant = nesting.applied(nesting.fn.variant, leaves)
+        specs = specs_of_outputs(variant)
+        places, _ = trees.flatten(variant.program.rebuild([float(i) for i in range(len(specs))]))
+        cts = [specs[int(places[i])] for i in moved]
+    return cts, None if all(spec is not None for spec in cts) else [None for _ in leaves]
+
+
 class _Compiled(Primitive):
     """A call of a compiled function with tracked arrays."""
 
     registered = False
 
     def pullback(self, ct, out, args, need, **params):
-        return params["call"].pull_again(ct, args)
+        plain = not any(isinstance(x, Array) for x in (ct, *args))
+        call: Call = params["call"]
+        return call.pull(ct, args) if plain else call.pull_again(ct, args)
 
 
 compiled = _Compiled("compiled")
@@ -155,7 +176,7 @@ def tracked(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: An
     for i in moving:
         nodes[i] = leaves[i].node
         leaves[i] = present(nodes[i].value)
-    if not any(isinstance(x, Array) for x in leaves):
+    if not nesting.has_names and not any(isinstance(x, Array) for x in leaves):
         return _of_plain(nesting, leaves, moving, nodes, level)
     outputs, rebuild = trees.flatten(nesting(leaves))
     require_below(outputs, level)
@@ -168,7 +189,7 @@ def tracked(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: An
 
 def _of_plain(nesting: "Nesting", leaves: list, moving: tuple, nodes: list, level: Any) -> Any:
     """The same for plain values of the leaves."""
-    results, halves = nesting.derived(with_residuals, 0, moving, kind=Forward)(*leaves)
+    results, halves = nesting.derived(with_residuals, moving, kind=Forward)(*leaves)
     outputs = halves.outputs(results)
     if not halves.moved:
         return halves.rebuild(outputs)

@@ -45,7 +45,11 @@ def _rows(x: Batched) -> Any:
 def samples(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: Any) -> Any:
     for i in moving:
         leaves[i] = leaves[i]._snapshot().value
-    value, has = nesting.derived(batched, 0, moving)(*leaves)
+    specs = [
+        (None, *spec) if spec is not None and i in moving else spec
+        for i, spec in enumerate(nesting.specs)
+    ]
+    value, has = nesting.derived(batched, moving, specs=specs)(*leaves)
     outputs, rebuild = trees.flatten(value)
     require_below(outputs, level)
     return rebuild([
