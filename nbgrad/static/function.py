@@ -44,7 +44,7 @@ class StaticFunction(partial, Wrapper):
     that is generated for the last structure of arguments; that one hands all others to `_call`.
     """
 
-    def __new__(cls, f: Callable, *_: Any, **__: Any) -> "StaticFunction":
+    def __new__(cls, f: Callable, *_: Any, **__: Any) -> Any:
         return super().__new__(cls, f)
 
     def __init__(

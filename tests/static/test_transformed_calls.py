@@ -78,6 +78,12 @@ def twice(f):
     return x.grad.data
 
 
+def linearized(f):
+    value, push = nbgrad.linearize(lambda x: f(x) * x, X)
+    several = vmap(push)(XS), jvp(push, (V,), (X,)), grad(lambda v: np.sum(push(v) ** 2))(V)
+    return value, push(V), push.transpose(V), several
+
+
 TRANSFORMS = {
     "grad": lambda f: grad(f)(X),
     "value_and_grad": lambda f: value_and_grad(f)(X),
@@ -94,6 +100,7 @@ TRANSFORMS = {
     "grad of grad": lambda f: grad(lambda x: np.sum(grad(f)(x) * V))(X),
     "grad of jvp": lambda f: grad(lambda x: jvp(f, (x,), (V,))[1])(X),
     "jvp of vmap of grad": lambda f: jvp(vmap(grad(f)), (XS,), (XS + 1.0,)),
+    "linearize": linearized,
     "checkpoint": lambda f: grad(lambda x: nbgrad.checkpoint(f)(np.sin(x)))(X),
     "backward": backward,
     "accum": accumulated,

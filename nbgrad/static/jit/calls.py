@@ -158,8 +158,8 @@ class Nesting:
         if known is None:
             static = {len(before) + i for i in self.constants}
             every = [*before, *(self.specs if specs is None else specs)]
-            known = kind(make(self.f, *options), static, every)
-            known = self._derived.setdefault(key, known)
+            made: Derived = kind(make(self.f, *options), static, every)
+            known = self._derived.setdefault(key, made)
         return known
 
 

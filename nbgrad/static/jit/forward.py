@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.array import Array
 from ...core.primitive import new_level
+from ...core.symbols import Symbol
 from ...transforms import trees
 from ...transforms.forward import dual_argument, primal_of
 from ...transforms.transformed import transformed
@@ -41,13 +42,19 @@ def dual(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: Any) 
     duals: list[Any] = [leaves[i]._snapshot() for i in moving]
     for i, x in zip(moving, duals, strict=True):
         leaves[i] = x.primal
+    tangents = [x.tangent for x in duals]
+    plain = not nesting.has_names and not any(isinstance(x, Array) for x in leaves)
+    if plain and any(isinstance(x, Symbol) for x in tangents):
+        from .linear import linear
+
+        return linear(nesting, leaves, moving, tangents, level)
     push = nesting.derived(pushed, moving, before=[nesting.specs[i] for i in moving])
-    value, tangents = push(*(x.tangent for x in duals), *leaves)
+    value, dots = push(*tangents, *leaves)
     outputs, rebuild = trees.flatten(value)
-    require_below([*outputs, *tangents], level)
+    require_below([*outputs, *dots], level)
     return rebuild([
         x if dot is None else Dual(_array(x), _array(dot), level)
-        for x, dot in zip(outputs, tangents, strict=True)
+        for x, dot in zip(outputs, dots, strict=True)
     ])  # fmt: skip
 
 

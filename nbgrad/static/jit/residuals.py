@@ -124,16 +124,17 @@ def with_residuals(f: Callable, moving: tuple[int, ...]) -> Callable:
 
 def _recorded(f: Callable, name: str, avals: list[Aval], arguments: Arguments) -> Program:
     """The forward program of what `with_residuals` gives."""
-    made: tuple[list, Any] = [], None
+    made: list[Any] = []
 
     @transformed(_recorded, f)
     def both(*leaves: Any) -> tuple[list, list]:
-        nonlocal made
-        results, found, *made = f(recording.recorder, leaves)
+        results, found, *others = f(recording.recorder, leaves)
+        made.extend(others)
         return results, found
 
     program = trace(both, name, avals, arguments.weak, arguments.fill)
-    return _split(program, *made, arguments)
+    cts, halves = made
+    return _split(program, cts, halves, arguments)
 
 
 def differentiated(f: Callable, leaves: Sequence, moving: Sequence[int]) -> Run:
@@ -145,13 +146,14 @@ def differentiated(f: Callable, leaves: Sequence, moving: Sequence[int]) -> Run:
             full[i] = x
         return f(*full)
 
+    of_moving.__wrapped__ = f  # pyright: ignore[reportFunctionMemberAccess]
     return Run("compile", of_moving, ([leaves[i] for i in moving],), (0,), {})
 
 
 def cotangents(run: Run, outputs: Sequence, cts: Sequence) -> list:
     """The cotangents of what a run differentiates; None where a program is recorded and nothing
     arrives."""
-    found = run.pull(outputs, cts)[0]
+    found = run.pull(outputs, cts)[0] if outputs else [None for _ in run.nodes]
     run.end()
     if recording.recorder is None:
         return found

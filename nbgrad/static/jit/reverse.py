@@ -63,8 +63,8 @@ class Call:
         self.avals = [aval_of(_array(outputs[i])) for i in moved]
         self.kinds = [aval_of(_array(x)) if i in moving else None for i, x in enumerate(leaves)]
 
-    def joined(self, outputs: Sequence) -> Any:
-        """The value of the op, from the leaves of the result."""
+    def joined(self, outputs: Any) -> Any:
+        """The value of the op, from the leaves of the result by position."""
         values = [_array(outputs[i]) for i in self.moved]
         if len(values) == 1:
             return values[0]
