@@ -4,6 +4,8 @@ A function that runs compiled does not run in Python again, once it was recorded
 """
 
 import gc
+import warnings
+import weakref
 from collections import namedtuple
 from functools import wraps
 
@@ -318,26 +320,26 @@ def test_residuals_are_kept_from_writes():
     close(x.grad, expected)
 
 
-def test_memory_falls_with_the_graph():
+def test_memory_falls_with_the_graph_and_the_function():
     f = compile(lambda x: np.tanh(x) * x)
     x = nbgrad.track(X.copy())
     y = f(x)
-    node = y.node
+    np.sum(y).backward(keep_graph=True)
+    results = jvp(f, (X,), (V,)), vmap(f)(XS), nbgrad.linearize(f, X)[1](V), jacobian(f)(X)
+    assert all(x is not None for x in results)
+    node, function = weakref.ref(y.node), weakref.ref(f)
     gc.disable()
     try:
-        import weakref
-
-        alive = weakref.ref(node)
-        del node, y
-        assert alive() is None
+        del y
+        assert node() is None
+        del f
+        assert function() is None
     finally:
         gc.enable()
 
 
 def test_programs_are_bounded():
     f = compile(lambda x: np.sum(x * x))
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for n in range(1, 80):

@@ -12,6 +12,7 @@ A derived function that cannot be compiled runs as it is.
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -123,7 +124,8 @@ class Nesting:
         fixed: Sequence[int],
         specs: list[Spec | None],
     ):
-        self.fn, self.rebuild, self.count = fn, rebuild, len(leaves)
+        self._fn = ref(fn)  # which holds its nestings
+        self.rebuild, self.count = rebuild, len(leaves)
         self.constants = {i: leaves[i] for i in fixed}
         f = fn.function
         self.f = f if rebuild is None else of_leaves(f, rebuild)
@@ -131,6 +133,13 @@ class Nesting:
         self.uncompiled: set[tuple] = set()
         self.specs = specs
         self.has_names = any(spec is not None and any(spec) for spec in specs)
+
+    @property
+    def fn(self) -> "StaticFunction":
+        """The compiled function, while it is called."""
+        fn = self._fn()
+        assert fn is not None
+        return fn
 
     def __call__(self, leaves: Sequence) -> Any:
         """The compiled function itself."""

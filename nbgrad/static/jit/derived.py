@@ -40,9 +40,11 @@ class Derived(StaticFunction):
         try:
             return super()._call(args, options)
         except Uncompiled:
-            result = self.function(*args, **options)
-            self._general = lambda args, options: self.function(*args, **options)
-            self._answer(self.function)  # arguments that are no error are for it as it is
+            f = self.function
+            result = f(*args, **options)
+            # It is no error: from now on the function runs as it is.
+            self._general = lambda args, options: f(*args, **options)
+            self._answer(f)
             return result
 
 

@@ -56,7 +56,7 @@ class _Tangent(Primitive):
 
     def pullback(self, ct, out, args, need, **params):
         call: LinearCall = params["call"]
-        found = call.pull_again(ct, call.leaves)
+        found = call.pull_again(call.nesting, ct, call.leaves)
         return [found[i] if needs else None for i, needs in zip(call.moving, need, strict=True)]
 
     def pushforward(self, tangents, out, args, **params):
@@ -90,17 +90,17 @@ class LinearCall(Call):
         halves: Halves,
     ):
         self.outputs = halves.outputs(results)
-        super().__init__(nesting, leaves, moving, halves.moved, self.outputs, halves)
+        super().__init__(nesting, leaves, moving, halves.moved, self.outputs)
+        self.nesting, self.halves, self.name = nesting, halves, nesting.fn.name
         self.leaves, self.residuals = leaves, [results[k] for k in halves.kept]
         joined = self.joined(self.outputs)
         self.aval = Aval.of(joined.shape, joined.dtype)
 
     def __repr__(self) -> str:
-        return f"<a call of {self.nesting.fn.name}>"
+        return f"<a call of {self.name}>"
 
     def push(self, tangents: Sequence) -> np.ndarray:
         """The tangents of the result, joined, for plain ones of the arguments."""
-        assert self.halves is not None
         dots = self.halves.pull([*self.leaves, *self.residuals], tangents)
         return self.joined(dict(zip(self.moved, dots, strict=True)))
 

@@ -46,7 +46,7 @@ class Halves:
         self.kept: list[int] = []
         self.sources: list[int] = []
         self.found: list[int | None] = []
-        self.plan: Any = None  # of the op
+        self.call: Any = None  # the parameter of the op
 
     def __reduce__(self) -> Any:  # so that it is no plain object, which trees take apart
         raise TypeError("a part of a program is not pickled")

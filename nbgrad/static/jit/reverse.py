@@ -55,13 +55,16 @@ class Call:
         moving: tuple[int, ...],
         moved: tuple[int, ...],
         outputs: Sequence,
-        halves: Halves | None = None,
+        kept: int = 0,
     ):
-        self.nesting, self.moving, self.moved, self.halves = nesting, moving, moved, halves
+        self.moving, self.moved = moving, moved
         self.count = len(leaves)
+        self.kept = (None,) * kept
         self.cts, self.specs = _specs(nesting, leaves, moved)
         self.avals = [aval_of(_array(outputs[i])) for i in moved]
-        self.kinds = [aval_of(_array(x)) if i in moving else None for i, x in enumerate(leaves)]
+        kinds = [aval_of(_array(x)) if i in moving else None for i, x in enumerate(leaves)]
+        self.kinds = (*kinds, *self.kept)
+        self.need = tuple([kind is not None for kind in self.kinds])
 
     def joined(self, outputs: Any) -> Any:
         """The value of the op, from the leaves of the result by position."""
@@ -83,24 +86,20 @@ class Call:
             at += aval.size
         return parts
 
-    def pull(self, ct: Any, args: Sequence) -> list:
-        """The cotangents of the arguments of the op, for plain ones."""
-        if self.halves is None:
-            return self.pull_again(ct, args)
-        return self._placed(self.halves.pull(args, self.parts(ct)), len(args))
+    def pull(self, halves: Halves, ct: Any, args: Sequence) -> list:
+        """The cotangents of the arguments of the op, by the program of the pullback."""
+        return self._placed(halves.pull(args, self.parts(ct)), len(args))
 
-    def pull_again(self, ct: Any, args: Sequence) -> list:
+    def pull_again(self, nesting: "Nesting", ct: Any, args: Sequence) -> list:
         """The same, by a function that is differentiated again, for arrays of any kind."""
         cts = self.parts(ct)
-        pull = self.nesting.derived(
-            pulled, self.moving, self.moved, before=self.cts, specs=self.specs
-        )
+        pull = nesting.derived(pulled, self.moving, self.moved, before=self.cts, specs=self.specs)
         return self._placed(pull(*cts, *args[: self.count]), len(args))
 
     def _placed(self, found: Sequence, count: int) -> list:
         bars: list[Any] = [None] * count
         for i, x in zip(self.moving, found, strict=True):
-            bars[i] = x if x is None else _array(x)
+            bars[i] = x if type(x) is np.ndarray or x is None else _array(x)
         return bars
 
 
@@ -126,9 +125,10 @@ class _Compiled(Primitive):
     registered = False
 
     def pullback(self, ct, out, args, need, **params):
-        plain = not any(isinstance(x, Array) for x in (ct, *args))
-        call: Call = params["call"]
-        return call.pull(ct, args) if plain else call.pull_again(ct, args)
+        call, halves = params["call"], params["halves"]
+        if halves is None or any(isinstance(x, Array) for x in (ct, *args)):
+            return call.pull_again(params["nesting"], ct, args)
+        return call.pull(halves, ct, args)
 
 
 compiled = _Compiled("compiled")
@@ -136,21 +136,23 @@ compiled.plans = Unplanned()
 
 
 class _Plan(Plan):
-    """The same on plain arrays."""
+    """The same on plain arrays. A plan is made for each call: the nesting keeps the halves, those
+    keep the call, and nothing refers back."""
 
-    __slots__ = ("call",)
+    __slots__ = ()
 
-    def __init__(self, call: Call):
-        kept = () if call.halves is None else call.halves.kept
-        kinds = (*call.kinds, *(None for _ in kept))
-        super().__init__(compiled, kinds, {"call": call})
-        self.need, self.call = tuple([kind is not None for kind in kinds]), call
+    def __init__(self, call: Call, nesting: "Nesting", halves: Halves | None = None):
+        self.primitive, self.kinds, self.need, self.aval = compiled, call.kinds, call.need, None
+        self.params = {"call": call, "nesting": nesting, "halves": halves}
 
     def pull_all(self, ct, out, args):
-        return self.call.pull(ct, args)
+        params = self.params
+        if params["halves"] is None:
+            return params["call"].pull_again(params["nesting"], ct, args)
+        return params["call"].pull(params["halves"], ct, args)
 
     def pull(self, ct, out, args, need):
-        found = self.call.pull(ct, args)
+        found = self.pull_all(ct, out, args)
         return [g if needs else None for g, needs in zip(found, need, strict=True)]
 
 
@@ -183,7 +185,7 @@ def tracked(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: An
     moved = tuple([i for i, x in enumerate(outputs) if trees.is_differentiable(x)])
     if not moved:
         return rebuild(outputs)
-    plan = _Plan(Call(nesting, leaves, moving, moved, outputs))
+    plan = _Plan(Call(nesting, leaves, moving, moved, outputs), nesting)
     return _result(plan, nodes, leaves, outputs, rebuild, level)
 
 
@@ -193,18 +195,20 @@ def _of_plain(nesting: "Nesting", leaves: list, moving: tuple, nodes: list, leve
     outputs = halves.outputs(results)
     if not halves.moved:
         return halves.rebuild(outputs)
-    if halves.plan is None:
-        halves.plan = _Plan(Call(nesting, leaves, moving, halves.moved, outputs, halves))
+    if halves.call is None:
+        halves.call = Call(nesting, leaves, moving, halves.moved, outputs, len(halves.kept))
     saved = [*leaves, *[results[k] for k in halves.kept]]
-    return _result(halves.plan, nodes, saved, outputs, halves.rebuild, level)
+    return _result(
+        _Plan(halves.call, nesting, halves), nodes, saved, outputs, halves.rebuild, level
+    )
 
 
 def _result(
     plan: _Plan, nodes: list, saved: list, outputs: list, rebuild: Callable, level: Any
 ) -> Any:
     """The result, whose leaves that move are parts of the value of a new node."""
-    call = plan.call
-    parents = (*nodes, *(None for _ in saved[call.count :]))
+    call: Call = plan.params["call"]
+    parents = (*nodes, *call.kept)
     if level:
         flat = nested_result(
             compiled, plan.kinds, parents, tuple(saved), plan.params, call.joined(outputs), level
@@ -217,4 +221,6 @@ def _result(
 
 
 def _array(x: Any) -> Any:
-    return x if isinstance(x, (Array, np.ndarray)) else np.asarray(x)
+    if type(x) is np.ndarray or (type(x) is not float and isinstance(x, Array)):
+        return x
+    return np.asarray(x)
