@@ -4,6 +4,7 @@ A function that runs compiled does not run in Python again, once it was recorded
 """
 
 import gc
+import threading
 import warnings
 import weakref
 from collections import namedtuple
@@ -290,6 +291,78 @@ def test_what_cannot_be_compiled_runs_as_it_is():
     f = compile(branches)
     for sign in (1, -1, 1):
         close(grad(f)(sign * np.abs(X)), grad(branches)(sign * np.abs(X)))
+
+
+def test_random_numbers_are_drawn_at_each_call():
+    rng = np.random.default_rng(0)
+    f = compile(lambda x: np.sum(x * rng.normal(size=3)))
+    tangent = lambda xs: jvp(f, (xs[0],), (xs[1],))[1]  # noqa: E731
+    for transform in (lambda xs: grad(f)(xs[0]), vmap(f), tangent):
+        draws = [transform(XS) for _ in range(3)]
+        assert not np.allclose(draws[0], draws[1]) and not np.allclose(draws[1], draws[2])
+
+
+def test_modes_look_at_each_op():
+    f = compile(lambda x: np.sum(np.log(x)))
+    with nbgrad.detect_nan(), pytest.raises(nbgrad.NanError, match="log gave nan"):
+        grad(f)(-np.ones(3))
+    with nbgrad.no_tracking():
+        close(grad(f)(X + 9.0), 1.0 / (X + 9.0))
+    with np.errstate(all="raise"):  # which compiled functions ignore
+        assert np.all(np.isinf(grad(f)(np.zeros(3))))
+
+
+def test_what_a_function_keeps_is_leaked():
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        return np.sum(x * x)
+
+    for transform in (grad(compile(f)), vmap(compile(f))):
+        transform(XS)
+        with pytest.raises(nbgrad.LeakedValueError, match="compile of f"):
+            kept[-1] + 1.0
+
+
+def test_positions_are_checked():
+    f = compile(lambda x, i: np.sum(x[i] ** 2))
+    close(grad(f)(X, np.array([0, 1])), 2 * X * [1, 1, 0])
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            grad(f)(X, np.array([0, 7]))
+
+
+def test_methods_and_models():
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        @compile
+        def __call__(self, x):
+            return np.sum(self.w * x * x)
+
+    model = Model(V.copy())
+    close(grad(model)(X), 2 * V * X)
+    close(grad(lambda m: m(X))(model).w, X * X)
+    model.w = A[0]
+    close(grad(model)(X), 2 * A[0] * X)
+
+
+def test_threads_share_a_function():
+    f = compile(lambda x: np.sum(np.tanh(x) ** 2))
+    found = {}
+
+    def run(k):
+        found[k] = [grad(f)(np.full(n, 0.5)) for n in range(1, 5)]
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k in range(4):
+        close(found[k], [grad(f.function)(np.full(n, 0.5)) for n in range(1, 5)])
 
 
 def test_errors_name_the_line_of_the_user():

@@ -1,6 +1,5 @@
 """Functions that are derived from compiled ones, and compiled themselves."""
 
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,9 +10,6 @@ from ..named import LeafSpecs, Spec
 
 class Uncompiled(Exception):
     """A derived function cannot be compiled: the user's function is to run as it is."""
-
-
-DEBUG = 0
 
 
 class Derived(StaticFunction):
@@ -30,10 +26,6 @@ class Derived(StaticFunction):
         try:
             return super()._find(args, options)
         except Exception as error:
-            if DEBUG:
-                traceback.print_exc(limit=-2)
-
-                traceback.print_exc(limit=-2)
             raise Uncompiled from error
 
     def _call(self, args: tuple, options: dict) -> Any:
