@@ -22,10 +22,8 @@ class Arguments:
     """
 
     def __init__(self, args: Sequence, options: dict, static: set[int | str]):
-        marked = [_Static(a) if i in static else a for i, a in enumerate(args)]
-        named = {k: _Static(v) if k in static else v for k, v in options.items()}
-        tree = (marked, named)
-        self.positional, self.named = marked, named
+        tree = marked(args, options, static)
+        self.positional, self.named = tree
         self._leaves, self._rebuild = trees.flatten(tree)
         self._static = [not is_dynamic(leaf) for leaf in self._leaves]
         self.kinds = tuple(
@@ -42,20 +40,43 @@ class Arguments:
         return [kind for kind in self.kinds if isinstance(kind, Aval)]
 
     @property
+    def count(self) -> int:
+        """The number of leaves."""
+        return len(self._leaves)
+
+    @property
+    def places(self) -> list[int]:
+        """The positions among the leaves of what a program is given."""
+        return [i for i, static in enumerate(self._static) if not static]
+
+    @property
     def fixed(self) -> list[object]:
         """What is part of the program."""
         pairs = zip(self._leaves, self._static, strict=True)
-        return [x.value if isinstance(x, _Static) else x for x, static in pairs if static]
+        return [unmarked(x) for x, static in pairs if static]
 
     def fill(self, symbols: Sequence[Symbol]) -> tuple[list, dict]:
         """The arguments with symbols in place of what a program is given."""
         rest = iter(symbols)
         filled = [
-            leaf.value if isinstance(leaf, _Static) else leaf if static else next(rest)
+            unmarked(leaf) if static else next(rest)
             for leaf, static in zip(self._leaves, self._static, strict=True)
         ]
         rebuild: Callable = self._rebuild
         return rebuild(filled)
+
+
+def marked(args: Sequence, options: dict, static: set[int | str]) -> tuple[list, dict]:
+    """Arguments by position and by name, static ones as leaves of their own."""
+    return (
+        [_Static(a) if i in static else a for i, a in enumerate(args)],
+        {k: _Static(v) if k in static else v for k, v in options.items()},
+    )
+
+
+def unmarked(leaf: object) -> object:
+    """A leaf, or the static argument that it is."""
+    return leaf.value if isinstance(leaf, _Static) else leaf
 
 
 class _Static:
@@ -83,7 +104,7 @@ def _known(leaf: Leaf) -> Leaf:
 
 def _key(leaf: object) -> Hashable:
     """A static leaf as part of a key. Raises TypeError for what has no hash."""
-    value = leaf.value if isinstance(leaf, _Static) else leaf
+    value = unmarked(leaf)
     if value is leaf and hasattr(value, "__array__") and not is_a(value, np.generic):
         dtype = f" {value.dtype}" if is_a(value, np.ndarray) else ""
         raise TypeError(
@@ -132,4 +153,4 @@ def static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
     return {*names, *(parameters.index(name) for name in names)}
 
 
-__all__ = ["Arguments", "order_of", "parameters_of", "static_names"]
+__all__ = ["Arguments", "marked", "order_of", "parameters_of", "static_names", "unmarked"]

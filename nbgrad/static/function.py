@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..compiler.numba_api import CFunc
     from .inspect.report import Plan
     from .inspect.stages import Loops, Lowered, Scheduled
+    from .jit.calls import Nesting
     from .variant import Variant
 
 # Variants of one function: past the first number a warning, past the second the oldest goes.
@@ -43,7 +44,7 @@ class StaticFunction(partial, Wrapper):
     that is generated for the last structure of arguments; that one hands all others to `_call`.
     """
 
-    def __new__(cls, f: Callable, *_: Any, **__: Any) -> "StaticFunction":
+    def __new__(cls, f: Callable, *_: Any, **__: Any) -> Any:
         return super().__new__(cls, f)
 
     def __init__(
@@ -58,16 +59,19 @@ class StaticFunction(partial, Wrapper):
         self._names = (
             (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
         )
-        self._static = static_names(f, self._names)
+        self.static = static_names(f, self._names)
         if not isinstance(dynamic, Mapping | None):
             raise TypeError(
                 f"dynamic: {dynamic!r} is no dict: give names of sizes by argument, such as "
                 '{"x": ("n", None)}'
             )
         self._dynamic = dict(dynamic or {})
-        self._specs = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
+        self.specs: Any = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._others: dict[Any, list[Variant]] = {}
+        # Of arguments with arrays of transformations; a short way for the latest, if there is one.
+        self.nestings: dict[Any, Nesting] = {}
+        self.inside: Callable[[tuple], Any] | None = None
         self._lock = fork_safe(threading.RLock())
         here = ref(self)  # what is called is held
 
@@ -98,8 +102,7 @@ class StaticFunction(partial, Wrapper):
         return self._f
 
     def of(self, f: Callable) -> Callable:
-        """Another function in place of the compiled one, as it stands: what it closes over is of
-        another transformation."""
+        """Another function in place of the compiled one, not compiled."""
         return f
 
     def variant(self, *args, **options) -> "Variant":
@@ -108,8 +111,7 @@ class StaticFunction(partial, Wrapper):
 
     @property
     def njit(self) -> Callable:
-        """The Numba function of the only variant. Raises TraceError where there is none, or more
-        than one."""
+        """The Numba function of the only variant; these properties raise as `only_variant`."""
         return self.only_variant("njit").njit
 
     @property
@@ -157,33 +159,39 @@ class StaticFunction(partial, Wrapper):
         return self.only_variant("plan").plan
 
     def only_variant(self, what: str) -> "Variant":
-        """The one variant that there is, as `what` asks for. Raises TraceError otherwise."""
+        """The only variant. Raises TraceError where there is none, or more than one."""
         every = list(self._variants.values())
         every = [variant for variant in every if variant.sizes] or every
         if len(every) != 1:
             raise TraceError(
-                f"{self._name}.{what}: there are {len(every)} variants; call the function "
+                f"{self.name}.{what}: there are {len(every)} variants; call the function "
                 f"once with an example, or take .variant(*example).{what}"
             )
         return every[0]
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
     def _call(self, args: tuple, options: dict) -> Tree:
         """A call of any kind."""
+        if self.inside is not None and not options:
+            result = self.inside(args)
+            if result is not NotImplemented:
+                return result
         out = options.pop("out", None) if self._gives else None
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
             if out is not None:
-                raise TraceError(f"{self._name}: out= is for plain arrays, not for tracked ones")
-            return self._f(*args, **options)  # inside of another transformation: as it stands
+                raise TraceError(f"{self.name}: out= is for plain arrays, not for tracked ones")
+            from .jit.calls import call
+
+            return call(self, args, options)
         variant, dynamic = self._find(args, options)
         result = variant.python.run(dynamic, out)
         if not options:
             try:
-                front = variant.python, args, self._static, self._general, self._gives
+                front = variant.python, args, self.static, self._general, self._gives
                 self._answer(caller(*front, variant.guard.around))
             except (Unwritten, SyntaxError):
                 pass
@@ -191,9 +199,9 @@ class StaticFunction(partial, Wrapper):
 
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """The variant for these arguments, and what it is given of them in order."""
-        arguments = Arguments(args, options, self._static)
-        if self._specs is not None:
-            named = self._specs.of(self._name, arguments)
+        arguments = Arguments(args, options, self.static)
+        if self.specs is not None:
+            named = self.specs.of(self.name, arguments)
             if named.sizes:
                 variant = self._variant(arguments, named)
                 if is_for(variant, named, arguments.avals, self._recorder(arguments)):
@@ -218,7 +226,7 @@ class StaticFunction(partial, Wrapper):
                 if named is None:
                     variant = Variant(record(arguments.avals))
                 else:
-                    variant = compiled(self._name, named, arguments.avals, record)
+                    variant = compiled(self.name, named, arguments.avals, record)
                 variant.guard = Guard(variant.program, [self._f, *arguments.fixed])
                 self._warn(arguments.kinds)
                 if variant.program.is_narrow:  # then it matters which numbers are Python's
@@ -241,7 +249,7 @@ class StaticFunction(partial, Wrapper):
         """What records the function for arguments of given shapes."""
         from .entry.signature import program_name
 
-        name = program_name(self._name)
+        name = program_name(self.name)
         return lambda avals: trace(self._f, name, avals, arguments.weak, arguments.fill)
 
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
@@ -267,7 +275,7 @@ class StaticFunction(partial, Wrapper):
         if len(self._variants) == _MANY:
             shown = ", ".join(map(str, kinds))
             warnings.warn(
-                f"{self._name} is compiled for the {_MANY + 1}th time, now for ({shown}): each set "
+                f"{self.name} is compiled for the {_MANY + 1}th time, now for ({shown}): each set "
                 "of shapes, dtypes and static values takes a compilation. Pass numbers that change "
                 "as arrays or floats, not as static arguments, and pad to few shapes",
                 stacklevel=4,

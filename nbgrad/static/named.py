@@ -13,6 +13,7 @@ from ..core.primitive import Aval
 from ..core.symbols import static_key
 from ..errors import DimensionMismatch, TraceError
 from ..ir.naming import Naming
+from ..ir.sizes import is_dynamic as is_named
 from ..ir.sizes import stand_in
 from ..runtime.lines import calling_line, user_line
 from ..transforms import trees
@@ -95,6 +96,41 @@ class Specs:
                     labels.append(label)
                     shapes.append(shape if spec is None else _read(f, label, shape, spec, sizes))
         return Named(tuple(shapes), tuple(labels), sizes)
+
+
+class LeafSpecs:
+    """The same for a function of leaves: the specs by position, and what messages call the
+    leaves."""
+
+    def __init__(self, specs: Sequence[Spec | None]):
+        self.specs = list(specs)
+
+    def of(self, f: str, arguments: Arguments) -> Named:
+        """The named sizes of leaves. Raises DimensionMismatch as `Specs.of`."""
+        sizes: dict[str, tuple[int, str]] = {}
+        shapes, labels = [], []
+        for i, aval in zip(arguments.places, arguments.avals, strict=True):
+            spec = self.specs[i]
+            labels.append(f"argument {i}")
+            shape = aval.shape
+            shapes.append(shape if spec is None else _read(f, labels[-1], shape, spec, sizes))
+        return Named(tuple(shapes), tuple(labels), sizes)
+
+
+def specs_of(named: Named) -> list[Spec]:
+    """The specs of what is given, in order."""
+    return [tuple(n if isinstance(n, str) else None for n in shape) for shape in named.shapes]
+
+
+def specs_of_outputs(variant: "Variant") -> list[Spec | None]:
+    """The specs of the outputs of a program, None where a length has no name of its own."""
+    names = {spelled: name for name, spelled in variant.names.items()}
+    specs: list[Spec | None] = []
+    for output in variant.program.outputs:
+        lengths = [str(n) if is_named(n) else None for n in getattr(output, "shape", ())]
+        known = all(n is None or n in names for n in lengths)
+        specs.append(tuple(n and names[n] for n in lengths) if known else None)
+    return specs
 
 
 def _checked(name: str, spec: Any) -> Spec:
@@ -302,4 +338,4 @@ def _listed(names: Mapping[str, Any]) -> str:
     return " and ".join(names)
 
 
-__all__ = ["Named", "Specs", "compiled", "is_for"]
+__all__ = ["LeafSpecs", "Named", "Specs", "compiled", "is_for", "specs_of", "specs_of_outputs"]

@@ -1,4 +1,4 @@
-"""`vmap`: a function of one sample as a function of many at once; `map`: one after the other."""
+"""`vmap`, which applies a function to all samples at once, and `map`, which loops over them."""
 
 import builtins
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from .transformed import transformed
 
 
 def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
-    """`f` over an axis of its arguments, all samples in one pass.
+    """Vectorise `f` over an axis of its arguments.
 
     Arguments:
         f: a function of one sample, of arrays or nested ones.
@@ -29,9 +29,9 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
             `({"w": None, "x": 0},)`.
         out_axes: the axis of samples in the result; where that is nested, it may nest likewise.
 
-    The new function takes arrays with one more axis, and gives such arrays; what does not depend on
-    a sample is repeated. Each op runs once, by the batch rule of its row. It may be nested,
-    differentiated and compiled, and `f` may be a gradient. Keyword arguments are shared.
+    The returned function takes and returns arrays with one more axis; results that do not depend on
+    a sample are repeated. Each op runs once for all samples, by its batching rule. The function can
+    be nested, differentiated and compiled, and `f` may be a gradient. Keyword arguments are shared.
 
     Raises DimensionMismatch where the numbers of samples differ or an argument has no axis,
     TypeError where `f` gives no array, UntrackedError where it asks for the value of one sample.
@@ -95,7 +95,7 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
 
 
 def _axes_for(name: str, axes: Any, tree: Any, leaves: list) -> list[int | None]:
-    """The axis of each leaf of a tree, of axes that nest as it does from the top."""
+    """Return the axis of each leaf of `tree`; `axes` is a prefix of its structure."""
     if axes is None or type(axes) is int:
         return [axes] * len(leaves)
 
@@ -118,12 +118,12 @@ def _axes_for(name: str, axes: Any, tree: Any, leaves: list) -> list[int | None]
 
 
 def _first(x: Any, axis: int | None) -> Any:
-    """An argument with its axis of samples in front."""
+    """Move the axis of samples of an argument to the front."""
     return np.moveaxis(x, axis, 0) if axis and _is_array(x) else x
 
 
 def _placed(x: Any, axis: int | None, level: int, count: int, given: set[int]) -> Any:
-    """All samples of a result along an axis; without one where all samples share it."""
+    """Move the axis of samples of a result into place; None means a result without one."""
     if axis is not None:
         rows = _whole(x, level, count, given)
         return np.moveaxis(rows, 0, axis) if axis and rows is not None else rows
@@ -136,13 +136,13 @@ def _placed(x: Any, axis: int | None, level: int, count: int, given: set[int]) -
 
 
 def map(f: Callable, *samples) -> Any:
-    """`f` for each sample along the first axis, one after the other; the results stacked.
+    """Call `f` for each sample along the first axis and stack the results.
 
     Arguments:
         f: a function of one sample of each argument.
         samples: arrays, or nested ones, that agree in their first axis, or lists of samples.
 
-    Python runs `f` for each, so it may branch on values; `vmap` is quicker where it need not.
+    Python calls `f` once per sample, so `f` may branch on values; otherwise `vmap` is faster.
 
     Raises DimensionMismatch where lengths differ or are 0.
 
@@ -171,7 +171,7 @@ def map(f: Callable, *samples) -> Any:
 
 
 def list_of(samples: Any) -> Any:
-    """A list of samples as an array of them."""
+    """Stack a list of samples into an array."""
     if isinstance(samples, list) and builtins.all(builtins.map(_is_array_or_number, samples)):
         return np.stack(samples) if samples else np.zeros(0)
     return samples
@@ -223,7 +223,7 @@ def _batched(x: Any, axis: int | None, level: Level) -> Any:
 
 
 def _whole(x: Any, level: int, count: int, given: set[int]) -> Any:
-    """All samples of a result; what does not depend on them is repeated."""
+    """Return all samples of a result, repeated where it does not depend on them."""
     x = below(x, level)
     if isinstance(x, Batched) and x.level == level:
         value = x.value

@@ -35,19 +35,19 @@ class FunctionCall:
         return [self.leaves[i] for i in self.places]
 
     def arguments(self, arrays: Sequence) -> tuple[list, dict]:
-        """The arguments of the function with other float leaves."""
+        """Rebuild the arguments of the function with other float leaves."""
         filled = list(self.leaves)
         for i, x in zip(self.places, arrays, strict=True):
             filled[i] = x
         return self.rebuild(filled)
 
     def leaves_of(self, tree: Sequence) -> list[Any]:
-        """The leaves of a list that nests as the positional arguments do, at the float places."""
+        """Return the float leaves of a list with the structure of the positional arguments."""
         leaves, _ = trees.flatten((list(tree), self.rebuild(self.leaves)[1]))
         return [leaves[i] for i in self.places]
 
     def apply(self, *arrays) -> Any:
-        """The function on arrays of any kind, its results joined."""
+        """Call the function on arrays of any kind and join its results."""
         args, options = self.arguments(arrays)
         return self.pack(self.f(*args, **options))
 
@@ -66,7 +66,7 @@ class FunctionCall:
         return np.concatenate([x if x.dtype == dtype else x.astype(dtype) for x in flat])
 
     def unpack(self, packed: Any) -> Any:
-        """The result in its own structure."""
+        """Split the joined results and rebuild their structure."""
         assert self._result is not None
         parts, rebuild = self._result
         floats = [part for part in parts if part.is_float]
@@ -84,7 +84,7 @@ class FunctionCall:
 
 
 class Part:
-    """One leaf of a result: shape and dtype of a float, the value of anything else."""
+    """One leaf of a result: the shape and dtype of a float array, the value of anything else."""
 
     __slots__ = ("dtype", "is_float", "shape", "value")
 
@@ -95,7 +95,7 @@ class Part:
 
 
 class CallPrimitive(Primitive):
-    """A primitive whose parameter `call` says what it computes; subclasses differentiate it."""
+    """Base class of primitives that call a function; subclasses add the derivative rules."""
 
     inlines = True
     registered = False
@@ -105,16 +105,16 @@ class CallPrimitive(Primitive):
         self.plans = Unplanned()
 
     def inline(self, *args, call: FunctionCall) -> Any:
-        """On symbols the function is recorded as if it were called."""
+        """Record the ops of the function instead of the call."""
         return call.apply(*args)
 
     def inline_step(self, *args, call: FunctionCall) -> Any:
-        """The same within a step of a loop or a side of a choice."""
+        """The same inside the body of a loop or a branch of `cond`."""
         return self.inline(*args, call=call)
 
 
 def called(primitive: CallPrimitive, call: FunctionCall) -> Any:
-    """The result of a call, in its own structure, as an op where a float leaf is an Array."""
+    """Evaluate a call: as one op if a float leaf is an Array, directly otherwise."""
     arrays = call.arrays
     if not any(isinstance(x, Array) for x in arrays):
         args, options = call.arguments(arrays)

@@ -1,4 +1,4 @@
-"""`checkpoint`: compute again in the backward pass what need not be kept; `stop_gradient`."""
+"""`checkpoint`, which recomputes a function in the backward pass, and `stop_gradient`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,15 +24,15 @@ from .transformed import transformed
 
 
 def checkpoint(f: Callable) -> Callable:
-    """`f`, which keeps only its arguments for the backward pass and runs once more there.
+    """Recompute `f` in the backward pass instead of keeping its intermediate values.
 
     Arguments:
-        f: a function of arrays or nested ones; it gives the same at each run. What a closure or a
-            model object holds counts as an argument.
+        f: a deterministic function of arrays or nested ones. The arrays that a closure or a model
+            object holds count as arguments.
 
-    The gradient is the same to the last bit; the memory of what `f` computes inside is free until
-    its part of the backward pass comes, for the time of a second run. It works in every mode; a
-    compiled function, which computes equal steps once, has nothing to gain.
+    The gradient is the same to the last bit. The intermediate values of `f` are freed after the
+    forward pass, at the cost of a second run. It works in every mode; compiled functions, which
+    share equal steps, gain nothing from it.
 
     Raises GraphError where `f` uses a tracked array that is neither an argument nor in its closure.
 
@@ -61,7 +61,7 @@ def checkpoint(f: Callable) -> Callable:
 
 
 def stop_gradient(tree: Any) -> Any:
-    """The values of nested arrays, as constants for every derivative.
+    """Treat nested arrays as constants in every derivative.
 
     Arguments:
         tree: an array, or nested ones.
@@ -85,7 +85,7 @@ class _Again(eager.FunctionPlan):
 
 
 class _Checkpoint(CallPrimitive):
-    """A call that is made again for its derivatives."""
+    """A call that is repeated for its derivatives."""
 
     def evaluate(self, *args, **params):
         call: FunctionCall = params["call"]

@@ -20,9 +20,9 @@ _NUMBERS = (float, int, np.ndarray, np.generic)
 
 
 def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
-    """Warn once a function. A derivative may well be constant, as that of a linear function: so
-    nothing is said of functions that take one, and inside of another one only where the result is
-    a plain number. Functions of this package that are given the user's are not the user's."""
+    """Warn once per function. The derivative of a linear function is constant, so functions that
+    take a derivative do not warn; inside of another derivative, only a plain number does. Functions
+    of this package that call the user's function do not warn."""
     inner = unwrapped(f)
     if (getattr(inner, "__module__", None) or "").startswith("nbgrad."):
         return

@@ -20,7 +20,7 @@ from .run import fitted
 
 
 class CustomRule:
-    """What `nbgrad.custom_rule` makes: called like the function, differentiated by its rule."""
+    """A function with a derivative rule, returned by `nbgrad.custom_rule`."""
 
     def __init__(self, f: Callable, pullback: Callable, pushforward: Callable | None):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
@@ -32,7 +32,7 @@ class CustomRule:
         return called(_primitive, call)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """As a method, the instance comes first."""
+        """Bind a method: the instance is the first argument."""
         if instance is None:
             return self
         return lambda *args, **options: self(instance, *args, **options)
@@ -138,7 +138,7 @@ _primitive = _Custom("custom_rule")
 
 
 class _Pullback(Primitive):
-    """The pullback of a compiled rule, as an op without a derivative."""
+    """The pullback of a rule that Numba compiled, as an op without a derivative."""
 
     registered = False
 
@@ -174,7 +174,7 @@ def _pulled_as_op(
 
 
 def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
-    """What the user's pullback gives for the float leaves of the arguments, checked."""
+    """Call the user's pullback and check its cotangents for the float leaves of the arguments."""
     operands, options = call.arguments([trees.scalar(x) for x in args])
     with new_level() as level:
         cotangents = call.rule.pullback(call.unpack(ct), call.unpack(out), *operands, **options)
@@ -207,7 +207,7 @@ def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
 
 
 def _checked(call: FunctionCall, rule: str, value: Any, like: Any, what: str) -> Any:
-    """A cotangent or tangent of the right shape; DimensionMismatch names the function."""
+    """Check the shape of a cotangent or tangent; DimensionMismatch names the function."""
     if shape_of(value) != shape_of(like):
         raise DimensionMismatch(
             f"{call.name}: its {rule} gave shape {shape_of(value)} for {what} of shape "
@@ -220,7 +220,7 @@ def _checked(call: FunctionCall, rule: str, value: Any, like: Any, what: str) ->
 
 
 def _transposed(call: FunctionCall, tangents: Sequence, out: Any, args: Sequence) -> Any:
-    """J @ tangents as the transpose of the pullback."""
+    """Compute J @ tangents by transposing the pullback."""
     if _is_compiled(call.rule.pullback):
         raise NoRuleError(
             f"{call.name}: forward mode needs a pushforward, as its pullback is compiled by Numba: "

@@ -21,7 +21,7 @@ NAMES = ("x", "y", "z")
 def custom_elementwise(
     body: str | Callable | None = None, *, partials: Sequence[Callable], name: str = ""
 ) -> Any:
-    """A function of numbers, given by its scalar body and its partial derivatives, as an op.
+    """Make an elementwise op from a scalar body and its partial derivatives.
 
     Arguments:
         body: a scalar expression over x, then y, then z, such as `"x / (1.0 + exp(-x))"`, or a
@@ -31,9 +31,9 @@ def custom_elementwise(
             of NumPy functions; None where there is none.
         name: what errors and graphs show; that of the function where it is left out.
 
-    What it gives behaves like a built-in op: it broadcasts, its loops are compiled, and it works in
-    forward and reverse mode, to any order, batched and in compiled functions. `nbgrad.check_grads`
-    checks the partials.
+    The returned function behaves like a built-in op: it broadcasts, its loops are compiled, and it
+    works in forward and reverse mode, to any order, batched and in compiled functions. Check the
+    partials with `nbgrad.check_grads`.
 
     Raises ValueError for a body with other names or a wrong number of partials.
 
@@ -73,7 +73,7 @@ def custom_elementwise(
 
 
 class UserElementwise(Remade):
-    """What `custom_elementwise` makes: one op."""
+    """An op returned by `custom_elementwise`."""
 
 
 def _again(body: str | Callable, partials: list, name: str) -> Any:
@@ -93,7 +93,7 @@ class _UserElementwise(Elementwise):
 
 
 def _checked(name: str, body: str, arity: int) -> Expr:
-    """The body, which is one expression over known names."""
+    """Parse the body. Raises ValueError for unknown names."""
     try:
         expr = parse(body)
     except ValueError as wrong:
@@ -108,7 +108,7 @@ def _checked(name: str, body: str, arity: int) -> Expr:
 
 
 def _recorded(name: str, f: Callable, arity: int) -> Expr:
-    """The body of a Python function, recorded on symbols."""
+    """Record the body of a Python function on symbols."""
     count = len(inspect.signature(f).parameters)
     if count != arity:
         raise ValueError(f"{name}: {arity} partials for a function of {count} arguments")

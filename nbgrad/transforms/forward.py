@@ -18,7 +18,7 @@ from .run import array_leaves, fitted, with_aux
 
 
 def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = False) -> tuple:
-    """The value of `f(*primals)` and its derivative in the direction of `tangents`.
+    """Return the value of `f(*primals)` and its derivative in the direction of `tangents`.
 
     Arguments:
         f: gives an array, or nested dicts, lists, tuples and dataclasses of them.
@@ -79,7 +79,7 @@ pushforward = jvp
 
 
 def dual_argument(op: str, x: Any, tangent: Any, level: Level) -> Dual:
-    """An argument with its tangent: an array of the caller's, which is not written to."""
+    """Make a dual argument. It belongs to the caller: writes to it raise."""
     dual = Dual(float_array(x, op=op), tangent, level)
     if dual.shape or type(x) is np.ndarray:
         dual.origin = Argument(op, GraphError)
@@ -88,7 +88,7 @@ def dual_argument(op: str, x: Any, tangent: Any, level: Level) -> Dual:
 
 
 def primal_of(x: Any, level: int) -> Any:
-    """x without its tangent at `level` and the graphs of what was tracked there or above."""
+    """Return x without its tangent at `level` and without graphs of this level or above."""
     x = below(x, level)
     return trees.released(x.primal if isinstance(x, Dual) and x.level == level else x, level)
 
@@ -99,7 +99,7 @@ def _moves(x: Any, level: int) -> bool:
 
 
 def tangent_of(x: Any, level: int) -> Any:
-    """The tangent of x at `level` likewise: zeros where it has none, None for None."""
+    """Return the tangent of x at `level`: zeros if it has none, None for None."""
     x = below(x, level)
     if isinstance(x, Dual) and x.level == level:
         return trees.released(x.tangent, level)

@@ -22,7 +22,7 @@ _MODES = ("auto", "forward", "reverse", "optimal")
 
 @takes_argnum
 def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto") -> Callable:
-    """The function that gives the Jacobian of `f` with respect to its argument `argnums`.
+    """Return a function that computes the Jacobian of `f` with respect to argument `argnums`.
 
     Arguments:
         f: gives an array, or nested ones.
@@ -70,10 +70,10 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
 
 @takes_argnum
 def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
-    """The function that gives the second derivatives of a scalar function: forward over reverse.
+    """Return a function that computes the Hessian of a scalar function, forward over reverse.
 
-    For an argument of shape T it gives an array of shape T + T; for a nested argument, a matrix of
-    blocks: its structure, and in each of its places the structure again. Raises as `gradient`.
+    For an argument of shape T it returns an array of shape T + T; for a nested argument, a matrix
+    of blocks: its structure, and in each of its places the structure again. Raises as `gradient`.
 
     >>> nbgrad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
@@ -84,11 +84,11 @@ def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
 
 @takes_argnum
 def hvp(f: Callable, argnums: int = 0) -> Callable:
-    """The function that multiplies the Hessian of a scalar function with a direction.
+    """Return a function that multiplies the Hessian of a scalar function by a vector.
 
-    It takes the arguments of `f` and then the direction v, which nests as the argument `argnums`
-    does, and gives H @ v in that structure: the gradient of the slope along v, at the cost of two
-    to three gradients, whatever the size. Raises as `gradient` and `jvp` do.
+    It takes the arguments of `f` and then the vector v, which has the structure of the argument
+    `argnums`, and returns H @ v in that structure: the gradient of the derivative along v, at the
+    cost of two to three gradients, for any size. Raises as `gradient` and `jvp` do.
 
     >>> nbgrad.hvp(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]), np.array([1.0, 0.0]))
     array([6., 2.])
@@ -176,7 +176,7 @@ def _jacobian(f: Callable, point: tuple, mode: str, many: bool) -> Any:
 
 
 def _each_direction(f: Callable, basis: _Flat) -> Any:
-    """`f` of each unit vector, stacked."""
+    """Stack `f` of each unit vector."""
     eye = np.eye(basis.size, dtype=basis.dtype)
     parts = [
         vmap(f)(eye[start : start + _TOGETHER]) for start in range(0, max(basis.size, 1), _TOGETHER)

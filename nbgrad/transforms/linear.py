@@ -23,8 +23,8 @@ from .state import kept
 
 
 class LinearMap:
-    """A linear function of trees of arrays, recorded: called with directions, it pushes them;
-    `transpose` pulls a cotangent. Its text is the program."""
+    """A recorded linear function of trees of arrays: a call pushes tangents forward, `transpose`
+    pulls a cotangent back. `str` shows the program."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class LinearMap:
         self._linear = known
 
     def __call__(self, *tangents):
-        """The result for directions that nest as the arguments do."""
+        """Return the result for tangents with the structure of the arguments."""
         if len(tangents) != len(self._arguments):
             raise TypeError(
                 f"{self._op}: {len(tangents)} directions for {len(self._arguments)} arguments"
@@ -69,17 +69,17 @@ class LinearMap:
         return rebuild([trees.released(values.get(id(x), x), floor) for x in self._outputs])
 
     def __reduce__(self) -> Any:
-        """Pickled and copied as the call that recorded it, which runs again where it is read."""
+        """Pickle the call that recorded the program; it is repeated when the pickle is loaded."""
         return self._recipe
 
     def _floor_for(self, directions: Any) -> int:
-        """From which level on arrays are constants of what comes of directions or a cotangent."""
+        """Return the level from which on arrays are constants for given tangents or cotangents."""
         return max(self._floor, trees.level_for(directions))
 
     def transpose(self, ct) -> tuple:
-        """The cotangents of all arguments, for a cotangent that nests as the result does.
+        """Return the cotangents of all arguments for a cotangent with the structure of the result.
 
-        Raises TypeError where an op of the program is not linear in what depends on the arguments.
+        Raises TypeError if an op of the program is not linear in the arguments.
         """
         leaves, _ = trees.flatten(self._result)
         seeds = fitted(self._op, "cotangent", ct, leaves, self._result)
@@ -156,16 +156,16 @@ class LinearMap:
 
 
 def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
-    """The value of `f(*primals)` and its derivative there as a linear function of directions.
+    """Return the value of `f(*primals)` and its derivative there as a linear function.
 
     Arguments:
-        f: gives an array, or nested ones.
+        f: returns an array, or nested ones.
         primals: numbers, float arrays, or nested ones.
         options: keyword arguments of `f`, constants of the call.
 
-    Returns `(value, push)`. What depends on the primals is computed once: `push(*tangents)` runs
-    only the linear rest, as often as wanted, and gives J @ tangents. `push.transpose(ct)` gives
-    J' @ ct for each primal, which is the reverse mode; `print(push)` shows the linear program.
+    Returns `(value, push)`. Everything that depends on the primals alone is computed once;
+    `push(*tangents)` runs the linear part and returns J @ tangents. `push.transpose(ct)` returns
+    J' @ ct for each primal, which is reverse mode; `print(push)` shows the linear program.
 
     Raises TypeError where no primal holds a float or the result is no array; `push` raises as
     `jvp` does.
@@ -202,14 +202,14 @@ def _linearized(f: Callable, primals: tuple, options: dict) -> LinearMap:
 
 
 def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
-    """The transpose of a linear function: the ct -> A' @ ct that belongs to x -> A @ x.
+    """Return the transpose of a linear function: ct -> A' @ ct for x -> A @ x.
 
     Arguments:
         f: a function that is linear in all its arguments together; it is recorded once.
         examples: arrays, or nested ones, of the shapes and dtypes of its arguments.
 
-    The new function takes a cotangent that nests as the result of `f` and gives a tuple, a
-    cotangent for each argument.
+    The new function takes a cotangent with the structure of the result of `f` and returns a tuple
+    with a cotangent for each argument.
 
     Raises TypeError where an op of `f` is not linear, ValueError where f(0) is not 0.
 

@@ -21,7 +21,7 @@ _HOMES = ("_operator", "nbgrad.rules")
 
 
 class Pullback(Remade):
-    """A pullback, which is shown as the derivative of its function."""
+    """A pullback whose repr names its function."""
 
     function = property(lambda self: self.arguments[1])
 
@@ -31,7 +31,7 @@ class Pullback(Remade):
 
 
 def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
-    """The value of `f(*args)` and the pullback of that one rule.
+    """Return the value of `f(*args)` and the pullback of its derivative rule.
 
     Arguments:
         f: a function with a rule: one of NumPy that nbgrad differentiates, an operator of the
@@ -63,7 +63,7 @@ def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
 
 
 def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
-    """The value of `f(*args)` and its pullback, with the gradient of what `f` itself holds.
+    """Return the value of `f(*args)` and its pullback, which covers the arrays that `f` holds.
 
     Arguments:
         f: a function, a closure, a bound method or a model object that can be called.

@@ -21,13 +21,13 @@ from .transformed import takes_argnum, transformed
 
 
 def gradient(f: Callable, *args) -> tuple:
-    """The gradient of a scalar function with respect to each of its arguments, always a tuple.
+    """Return the gradient of a scalar function with respect to each argument, as a tuple.
 
     Arguments:
         f: gives one number, as an array of one element, for the arguments.
         args: numbers, float arrays, or nested dicts, lists, tuples and dataclasses of them.
-            Integers inside are passed on as they are and get None; an argument that holds nothing
-            else is an error.
+            Integers inside are not differentiated and get None; an argument without any float is an
+            error.
 
     Raises TypeError where `f` gives no tracked number or an argument has nothing to
     differentiate, DimensionMismatch where its result has more than one element.
@@ -41,10 +41,10 @@ def gradient(f: Callable, *args) -> tuple:
 
 @takes_argnum
 def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
-    """The function that gives the gradient of `f` with respect to its argument `argnums`.
+    """Return a function that computes the gradient of `f` with respect to argument `argnums`.
 
-    It takes what `f` takes. With a tuple of `argnums` it gives a tuple. With `has_aux`, `f` gives
-    `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
+    It takes the arguments of `f`. With a tuple of `argnums` it returns a tuple. With `has_aux`, `f`
+    returns `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
     `grad(grad(f))`. It raises as `gradient` does.
 
     What `f` tracks inside is a constant: the gradient is plain. Where a tracked array is among the
@@ -70,10 +70,10 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
 def value_and_grad(
     f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable:
-    """The function that gives the value of `f` and its gradient with respect to `argnums`.
+    """Return a function that computes `f` and its gradient with respect to argument `argnums`.
 
     The gradient has the structure of the argument: an array, or nested dicts, lists, tuples and
-    dataclasses. With `has_aux`, `f` gives `(value, aux)`, where aux is anything, and the new
+    dataclasses. With `has_aux`, `f` returns `(value, aux)`, where aux is any object, and the new
     function `((value, aux), gradient)`. It raises as `gradient` does.
 
     >>> value, slope = nbgrad.value_and_grad(lambda p: np.sum(p["w"] ** 2))({"w": np.ones(2)})
@@ -94,10 +94,10 @@ def value_and_grad(
 
 @takes_argnum
 def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
-    """The derivative of each element of `f(x)` with respect to the same element of x.
+    """Return a function that computes the derivative of each element of `f(x)` by that of x.
 
-    For functions that work element by element, such as `np.tanh`; where elements depend on each
-    other, it gives sums over the columns of the Jacobian. The result has the shape of the
+    For elementwise functions, such as `np.tanh`; if elements depend on each other, it returns sums
+    over the columns of the Jacobian. The result has the shape of the
     argument. It can be applied again.
 
     >>> nbgrad.elementwise_grad(np.square)(np.array([1.0, 2.0]))
@@ -120,7 +120,7 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
 
 
 def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
-    """The value of `f(*primals)` and its pullback: a linear function from cotangents to cotangents.
+    """Return the value of `f(*primals)` and its pullback, which maps cotangents to cotangents.
 
     Arguments:
         f: gives an array, or nested dicts, lists, tuples and dataclasses of them.
@@ -129,11 +129,11 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
         options: keyword arguments of `f`, constants of the call.
 
     Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
-    the structure and shapes of the value and gives a tuple: for each primal, J' @ ct in its
-    structure, with None for integers. It may be called many times; it keeps the values that it
-    needs, whatever is written to the arguments later, and is pickled as the call of `vjp`, which
-    runs once more where it is read. The pullback raises TypeError for another structure or dtype,
-    DimensionMismatch for another shape.
+    the structure and shapes of the value and returns a tuple: for each primal, J' @ ct in its
+    structure, with None for integers. It can be called many times. It keeps copies of the values
+    that it needs, so later writes to the arguments do not change it. It is pickled as the call of
+    `vjp`, which is repeated when the pickle is loaded. The pullback raises TypeError for another
+    structure or dtype, DimensionMismatch for another shape.
 
     >>> value, pullback = nbgrad.vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
     >>> pullback((1.0, 0.0))
@@ -156,7 +156,7 @@ def _pullback_again(f: Callable, primals: tuple, has_aux: bool, options: dict) -
 
 
 def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
-    """The value of a recorded result without its level, and its pullback."""
+    """Return the value of a recorded result without its level, and its pullback."""
     outputs, rebuild = array_leaves(run.op, result)
     run.look(outputs)
     value = rebuild([kept(run.plain(x)) for x in outputs])
@@ -171,7 +171,7 @@ def pullback_of(run: Run, result: Any) -> tuple[Any, Callable[[Any], tuple]]:
 
 
 def ones_like(x: Any) -> Any:
-    """Ones of the shape and dtype of any kind of array, constant for every transformation."""
+    """Return ones of the shape and dtype of any kind of array, constant in every derivative."""
     if not isinstance(x, Array):
         return np.ones(np.shape(x), getattr(x, "dtype", np.float64))
     below = x.below
@@ -181,7 +181,7 @@ def ones_like(x: Any) -> Any:
 
 
 def positions_of(op: str, argnums: Any) -> tuple[int, ...]:
-    """The positions that argnums names. Raises TypeError for what is no position."""
+    """Return `argnums` as a tuple. Raises TypeError for anything but integers."""
     positions = argnums if isinstance(argnums, tuple) else (argnums,)
     if not positions or not all(type(position) is int for position in positions):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""One recorded run of a function: what every reverse transformation starts from."""
+"""One tracked run of a function, from which every reverse transformation starts."""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -112,7 +112,7 @@ class Run:
                 raise
 
     def own(self, x: Any) -> TrackedArray | None:
-        """The array of this run's level behind x, which may depend on its leaves."""
+        """Return the array of this run's level that x stands on, None if there is none."""
         if type(x) is TrackedArray and not self.level:
             return x
         if isinstance(x, TrackedArray) and x.level > self.level:
@@ -120,7 +120,7 @@ class Run:
         return x if isinstance(x, TrackedArray) and x.level == self.level else None
 
     def plain(self, tree: Any) -> Any:
-        """A result without this run's level, unless it depends on what was tracked before."""
+        """Return a result without this run's level, unless it depends on earlier tracked arrays."""
         level = self.level + self.closed
         if isinstance(tree, NUMBERS):
             return trees.released(tree, level)
@@ -128,7 +128,7 @@ class Run:
         return rebuild([trees.released(x, level) for x in leaves])
 
     def look(self, tree: Any) -> None:
-        """Note whether a result depends on arrays of this level that were there before."""
+        """Note whether a result depends on arrays of this level that existed before the run."""
         if self.closed or not graph.Leaf.tracked:
             return
         leaves = [tree] if isinstance(tree, NUMBERS) else trees.flatten(tree)[0]
@@ -139,8 +139,8 @@ class Run:
             self._close()
 
     def end(self) -> None:
-        """The function has run, and so has the pullback: what it kept of this run is leaked. The
-        caller holds no arrays of it."""
+        """Mark values that the function kept as leaked, after its pullback has run. The caller
+        must hold no arrays of this run."""
         self.result = None
         if not self.closed:
             leaked.end(self.nodes, self.op, self.f)
@@ -151,15 +151,15 @@ class Run:
             self.kept_graph.closed = True
 
     def mark_ended(self) -> None:
-        """The function has run, but the graph is kept for the pullback."""
+        """Mark the function as done, while the graph is kept for the pullback."""
         self.kept_graph = leaked.mark(self.nodes, self.op, self.f)
         self.kept_graph.closed = self.closed
         if not is_a(self.result, (np.ndarray, np.generic, float, int)):
             self.result = None  # a value that outlives the graph counts as one that was kept
 
     def pull(self, outputs: Sequence, cotangents: Sequence) -> tuple:
-        """For each argument its cotangents, in its structure; None for what is static. Outputs that
-        do not depend on the leaves take no part."""
+        """Return the cotangents of each argument in its structure, None for static leaves. Outputs
+        that do not depend on the leaves are ignored."""
         seeds: dict[graph.Node, Any] = {}
         for out, ct in zip(outputs, cotangents, strict=True):
             x = self.own(out)
@@ -178,7 +178,7 @@ class Run:
         return self.given(backward.sweep(seeds, nodes), seeds)
 
     def _tracked(self, seeds: dict[graph.Node, Any]) -> dict[graph.Node, Any]:
-        """The cotangents as ops of this level: they can be differentiated again."""
+        """Compute the cotangents by ops of this level, so that they can be differentiated again."""
         with new_level(self.level):
             nodes = backward.history(*seeds, since=self.started)
             return backward.sweep(seeds, nodes, tracked=True)
@@ -213,7 +213,7 @@ class Run:
 
 
 def with_aux(op: str, result: Any) -> tuple[Any, Any]:
-    """The value and the rest of what a function with `has_aux` gave."""
+    """Return the value and the auxiliary result of a function with `has_aux`."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
             f"{op}: with has_aux the function returns a pair (value, aux), and it gave "

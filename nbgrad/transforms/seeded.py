@@ -9,15 +9,15 @@ from . import trees
 
 
 def accum(x: Any) -> Any:
-    """The gradient of the seeded arrays with respect to `x`; sets and returns `x.grad`.
+    """Compute the gradient of the seeded arrays with respect to `x`; sets and returns `x.grad`.
 
-    Seed an output with `z.grad = 1.0` first. Only what lies between x and the seeded outputs is
-    evaluated; gradients between are kept, and used again by the next `accum`, until a seed or an
-    array computed since is newer. An array that is dropped takes nothing back of what was pulled;
-    its seed goes with it. Threads take turns.
+    Seed an output with `z.grad = 1.0` first. Only nodes between x and the seeded outputs are
+    evaluated. Their gradients are kept and reused by the next `accum`, unless a seed or an array
+    computed since is newer. When an array is deleted, its seed is dropped, and gradients that were
+    pulled from it stay. Calls from several threads are serialised.
 
-    For a tree, such as `[a, b]` or a model, it gives one of the gradients of the tracked arrays in
-    it, None for all else. Raises TypeError where there is none.
+    For a tree, such as `[a, b]` or a model, returns the gradients of its tracked arrays in the same
+    structure, None for all other leaves. Raises TypeError if nothing is tracked.
 
     >>> x, y = nbgrad.track(2.0), nbgrad.track(3.0)
     >>> z = x * y
@@ -35,10 +35,10 @@ def accum(x: Any) -> Any:
 
 
 def reset(*arrays: Any) -> None:
-    """Forget the gradients and children of `arrays`, and of all that was computed from them.
+    """Clear the gradients and children of `arrays` and of everything computed from them.
 
-    Each is a tracked array, or a tree that holds some, such as a model. Backward of an output
-    computed before then raises. Raises TypeError where nothing is tracked.
+    Each is a tracked array, or a tree that holds some, such as a model. Afterwards `backward` of an
+    output that was computed before raises. Raises TypeError if nothing is tracked.
     """
     for x in arrays:
         if type(x) is not TrackedArray:

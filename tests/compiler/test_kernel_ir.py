@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba.core import errors
 from numba.core.registry import cpu_target
-from rows import PLAIN_PYTHON
+from helpers.rows import PLAIN_PYTHON
 
 from nbgrad.compiler.front import Constant, function_of
 from nbgrad.compiler.front.dtypes import operand_dtypes

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 import pytest
-from caches import cached, only_warning
+from helpers.caches import cached, only_warning
 from llvmlite import binding
 
 from nbgrad.compiler import machine

@@ -37,7 +37,7 @@ class Generators:
         while stack:
             function = stack.pop()
             function = function.__func__ if type(function) is types.MethodType else function
-            if isinstance(function, Wrapper):
+            while isinstance(function, Wrapper):  # a transformation of another's result
                 function = function.function
             if not issubclass(type(function), types.FunctionType) or id(function) in seen:
                 continue
