@@ -93,9 +93,8 @@ class Edge:
 
         for symbol in self._module.linked:
             library.add_linking_library(EVERY[symbol].library)
-        texts = [
-            text for name, text in self._module.intrinsics.items() if name not in module.globals
-        ]
+        lines = "\n".join(self._module.intrinsics.values()).splitlines()
+        texts = [line for line in lines if _declared_name(line) not in module.globals]
         head = str(module).replace(f"declare {self._declared(module)}", "; ")
         whole = binding.parse_assembly("\n".join([head, *texts, *self._module.texts()]))
         whole.name = module.name
@@ -104,6 +103,11 @@ class Edge:
     def _declared(self, module: Any) -> str:
         text = str(module.globals[self._name.strip('"')])
         return text.removeprefix("declare ").strip()
+
+
+def _declared_name(line: str) -> str:
+    """The function that a line declares; "" for another line."""
+    return line.partition("@")[2].partition("(")[0] if line.startswith("declare ") else ""
 
 
 def _class(name: str) -> type:

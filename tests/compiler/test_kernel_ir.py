@@ -4,9 +4,9 @@ import operator
 
 import numpy as np
 import pytest
+from helpers.rows import PLAIN_PYTHON
 from numba.core import errors
 from numba.core.registry import cpu_target
-from helpers.rows import PLAIN_PYTHON
 
 from nbgrad.compiler.front import Constant, function_of
 from nbgrad.compiler.front.dtypes import operand_dtypes
