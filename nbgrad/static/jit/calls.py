@@ -72,7 +72,7 @@ def _short(nesting: "Nesting", count: int) -> Callable[[tuple], Any]:
     and hold arrays of the base level, and NotImplemented otherwise."""
     leaves = [nesting.constants.get(i, 0.0) for i in range(nesting.count)]
     examples = leaves if nesting.rebuild is None else nesting.rebuild(leaves)[0]
-    writer, names = Writer(packed=False, exact=False), [f"_p{i}" for i in range(count)]
+    writer, names = Writer(exact=False), [f"_p{i}" for i in range(count)]
     try:
         for i, (name, example) in enumerate(zip(names, examples, strict=True)):
             if i in nesting.fn.static:
