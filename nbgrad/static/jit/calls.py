@@ -1,13 +1,12 @@
-"""Compiled functions inside of transformations: an op whose value, derivatives and batches are
-compiled functions, too.
+"""Calls of compiled functions inside of transformations: `jit` as a primitive with derivatives.
 
-A call with arrays that a transformation made is taken apart by the highest level among them. Below
-it a function that is derived from the user's is called: its `jvp` for dual values, its `vmap` for
-samples, and for tracked arrays the value with residuals, from which a second program computes the
-cotangents (`residuals.py`). A derived function is compiled as any other is, and called with arrays
-of lower levels it is taken apart likewise: so transformations nest.
+A call with dual, batched or tracked arguments is handled at the highest level among them, by a
+function derived from the user's: its jvp for duals, its vmap for samples, and for tracked arrays
+the value with residuals, from which a second program computes the cotangents (`residuals.py`).
+Derived functions are compiled like any other. They are called with values of lower levels, for
+which the same rules apply: so transformations nest.
 
-A derived function that cannot be compiled runs as it is.
+A derived function that cannot be compiled runs uncompiled.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,10 +38,11 @@ _MOST = 64
 
 
 def call(fn: "StaticFunction", args: tuple, options: dict) -> Any:
-    """A call with arrays of transformations among the arguments, by compiled functions.
+    """Call a compiled function with arrays of transformations among the arguments.
 
-    The function itself is called where it is being recorded, where a mode looks at each op
-    (`no_tracking`, `detect_nan`, `detect_changes`), and where its derivative cannot be compiled.
+    The uncompiled function is called while another function is recorded, in the modes that look at
+    each op (`no_tracking`, `detect_nan`, `detect_changes`), and if its derivative cannot be
+    compiled.
     """
     if recording.recorder is not None or modes.active:
         return fn.function(*args, **options)
@@ -68,8 +68,8 @@ def call(fn: "StaticFunction", args: tuple, options: dict) -> Any:
 
 
 def _short(nesting: "Nesting", count: int) -> Callable[[tuple], Any]:
-    """A function of `count` positional arguments that gives the result where they nest as is known
-    and hold arrays of the base level, and NotImplemented otherwise."""
+    """Return a fast path for `count` positional arguments. It returns NotImplemented unless they
+    have the structure of `nesting` and their arrays are of the base level."""
     leaves = [nesting.constants.get(i, 0.0) for i in range(nesting.count)]
     examples = leaves if nesting.rebuild is None else nesting.rebuild(leaves)[0]
     writer, names = Writer(exact=False), [f"_p{i}" for i in range(count)]
@@ -113,8 +113,10 @@ def _rule_of(x: Array) -> Callable:
 
 
 class Nesting:
-    """A compiled function as one of the leaves of its arguments, for one structure of them; those
-    of `constants`, by position, are part of programs. It keeps the derived functions."""
+    """A compiled function for one structure of its arguments, as a function of their leaves.
+
+    `constants` are the static leaves by position. The derived functions are cached here.
+    """
 
     def __init__(
         self,
@@ -146,7 +148,7 @@ class Nesting:
         return self.applied(self.fn, leaves)
 
     def applied(self, f: Callable, leaves: Sequence) -> Any:
-        """Another function of the arguments that have these leaves."""
+        """Call another function with the arguments that have these leaves."""
         if self.rebuild is None:
             return f(*leaves)
         args, options = self.rebuild(leaves)
@@ -160,8 +162,8 @@ class Nesting:
         specs: Sequence[Spec | None] | None = None,
         kind: type[Derived] = Derived,
     ) -> Derived:
-        """The compiled function `make(f, *options)`, whose leaves stand behind others. `before` are
-        the specs of those, and `specs` of these, where they differ from those of the function."""
+        """Return the compiled function `make(f, *options)`. It takes other arguments before the
+        leaves: `before` has their specs. `specs` replaces the specs of the leaves."""
         key = (make, *options)
         known = self._derived.get(key)
         if known is None:
@@ -173,7 +175,7 @@ class Nesting:
 
 
 def nesting_of(fn: "StaticFunction", args: tuple, options: dict) -> tuple[Nesting, list]:
-    """The nesting of arguments, and their leaves."""
+    """Return the `Nesting` of arguments, and their leaves."""
     static = fn.static
     if (
         not options
@@ -199,8 +201,8 @@ def nesting_of(fn: "StaticFunction", args: tuple, options: dict) -> tuple[Nestin
 
 
 def _specs(fn: "StaticFunction", leaves: list, rebuild: Callable | None) -> list[Spec | None]:
-    """The names of sizes of leaves, for each of them. Raises DimensionMismatch where equal names
-    stand for lengths that differ."""
+    """Return the named sizes of each leaf. Raises DimensionMismatch if one name stands for
+    different lengths."""
     specs: list[Spec | None] = [None] * len(leaves)
     if fn.specs is None:
         return specs
@@ -218,7 +220,7 @@ def _of_shape(x: Array) -> np.ndarray:
 
 
 def of_leaves(f: Callable, rebuild: Callable) -> Callable:
-    """A function of arguments as one of their leaves."""
+    """Turn a function of arguments into a function of their leaves."""
 
     @transformed(of_leaves, f, rebuild)
     def flat(*leaves: Any) -> Any:

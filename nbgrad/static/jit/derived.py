@@ -9,12 +9,12 @@ from ..named import LeafSpecs, Spec
 
 
 class Uncompiled(Exception):
-    """A derived function cannot be compiled: the user's function is to run as it is."""
+    """Raised if a derived function cannot be compiled: the uncompiled function runs instead."""
 
 
 class Derived(StaticFunction):
-    """A compiled function of leaves, of which those at the positions `static` are part of programs.
-    It runs as it is where it cannot be compiled."""
+    """A compiled function of leaves, with static ones at the positions `static`. It falls back to
+    the uncompiled function if it cannot be compiled."""
 
     def __init__(self, f: Callable, static: Iterable[int], specs: Sequence[Spec | None]):
         super().__init__(f)
@@ -34,14 +34,14 @@ class Derived(StaticFunction):
         except Uncompiled:
             f = self.function
             result = f(*args, **options)
-            # It is no error: from now on the function runs as it is.
+            # The function itself raises no error, so it runs uncompiled from now on.
             self._general = lambda args, options: f(*args, **options)
             self._answer(f)
             return result
 
 
 def require_below(results: Iterable[Any], level: int) -> None:
-    """Raise Uncompiled where a derived function gave arrays of this level or above, since the
-    user's function closes over such."""
+    """Raise Uncompiled if results are arrays of this level or above, which the user's function
+    closes over."""
     if any(isinstance(x, Array) and x.level >= level for x in results):
         raise Uncompiled

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def pushed(f: Callable, moving: tuple[int, ...]) -> Callable:
-    """Of tangents and leaves: the value, and the tangents of its leaves, None for constants."""
+    """Return a function of tangents and leaves. It returns the value of `f` and the tangents of its
+    leaves, None for constants."""
 
     @transformed(pushed, f, moving)
     def push(*given: Any) -> tuple[Any, list]:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def linearized(f: Callable, moving: tuple[int, ...]) -> Callable:
-    """A function of leaves as one of a recorder and leaves: it gives the leaves of the result, the
-    tangents of those that move, the tangents of the arguments that it made, and `Halves`."""
+    """Return a function of a recorder and leaves. It returns the leaves of the result, their
+    tangents, new symbols for the tangents of the leaves at `moving`, and `Halves`."""
 
     @transformed(linearized, f, moving)
     def both(recorder: Recorder, leaves: Sequence) -> tuple:

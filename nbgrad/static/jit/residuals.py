@@ -1,8 +1,9 @@
-"""A reverse derivative as two programs: the value of a function with residuals, and the pullback,
-which reads the residuals.
+"""Reverse derivatives as two programs: one for the value and the residuals, and one for the
+pullback, which reads the residuals.
 
-The function and its pullback are recorded together. What does not depend on the cotangents is
-computed forward; of this, the pullback is given what would be dear to compute again.
+The function and its pullback are recorded together. The forward program computes the values that
+do not depend on the cotangents. Those that the pullback reads are residuals, unless they are cheap
+to recompute.
 """
 
 import dataclasses
@@ -31,12 +32,12 @@ _CHEAP = ("add", "subtract", "multiply", "negative", "where", "scale")
 
 
 class Halves:
-    """What a forward program gives, and the program of the pullback.
+    """Both halves: the layout of the forward program's outputs, and the program of the pullback.
 
     `leaves` are those of the result: positions among the outputs of the forward program, or
     constants; `rebuild` nests them. `moved` are the leaves that depend on what is differentiated.
-    `kept` are the outputs that are residuals, `sources` what the pullback is given: positions among
-    leaves and residuals; `found` says which of its outputs is the cotangent of what.
+    `kept` are the outputs that are residuals. `sources` are the pullback's inputs, as positions
+    among leaves and residuals. `found` has the output of the pullback for each differentiated leaf.
     """
 
     def __init__(self, rebuild: Callable, moved: tuple[int, ...]):
@@ -67,11 +68,11 @@ class Halves:
             return lambda *args: run(args, {})
 
     def outputs(self, results: Sequence) -> list:
-        """The leaves of the result, from the outputs of the forward program."""
+        """Return the leaves of the result, from the outputs of the forward program."""
         return [results[k] if type(k) is int else k for k in self.leaves]
 
     def pull(self, args: Sequence, cts: Sequence) -> list:
-        """The cotangents of what is differentiated, None where there is none, from leaves and
+        """Return the cotangents of the differentiated leaves, None for zero, from leaves and
         residuals."""
         given = [*[args[k] for k in self.sources], *cts]
         for i in self._numbers:
@@ -81,19 +82,19 @@ class Halves:
 
     @cached_property
     def _numbers(self) -> list[int]:
-        """The positions of what the pullback is given that has no axes."""
+        """Return the positions of the scalar inputs of the pullback."""
         return [i for i, symbol in enumerate(self.variant.program.inputs) if not symbol.shape]
 
 
 def _number(x: Any) -> Any:
-    """A value without axes as programs take it."""
+    """Convert a scalar to the type that programs take."""
     if type(x) is np.ndarray:
         return x.item() if x.dtype in PYTHONS else x[()]
     return x
 
 
 class Forward(Derived):
-    """The value with residuals, of a function of leaves: `(outputs, halves)`."""
+    """A compiled function that returns `(outputs, halves)`: results and residuals."""
 
     def _recorder(self, arguments: Arguments) -> Callable[[list[Aval]], Program]:
         from ..entry.signature import program_name
@@ -106,8 +107,9 @@ class Forward(Derived):
 
 
 def with_residuals(f: Callable, moving: tuple[int, ...]) -> Callable:
-    """A function of leaves as one of a recorder and leaves: it gives the leaves of the result, the
-    cotangents of those at the positions `moving`, the cotangents that it made, and `Halves`."""
+    """Return a function of a recorder and leaves. It returns the leaves of the result, the
+    cotangents of the leaves at `moving`, new symbols for the cotangents of the result, and
+    `Halves`."""
 
     @transformed(with_residuals, f, moving)
     def both(recorder: Recorder, leaves: Sequence) -> tuple:
@@ -123,7 +125,7 @@ def with_residuals(f: Callable, moving: tuple[int, ...]) -> Callable:
 
 
 def _recorded(f: Callable, name: str, avals: list[Aval], arguments: Arguments) -> Program:
-    """The forward program of what `with_residuals` gives."""
+    """Record the forward program of a function made by `with_residuals`."""
     made: list[Any] = []
 
     @transformed(_recorded, f)
@@ -138,7 +140,7 @@ def _recorded(f: Callable, name: str, avals: list[Aval], arguments: Arguments) -
 
 
 def differentiated(f: Callable, leaves: Sequence, moving: Sequence[int]) -> Run:
-    """A run of a function of leaves, for derivatives with respect to those that are moving."""
+    """Run a function of leaves, to differentiate with respect to those at `moving`."""
 
     def of_moving(xs: list) -> Any:
         full = list(leaves)
@@ -151,8 +153,7 @@ def differentiated(f: Callable, leaves: Sequence, moving: Sequence[int]) -> Run:
 
 
 def cotangents(run: Run, outputs: Sequence, cts: Sequence) -> list:
-    """The cotangents of what a run differentiates; None where a program is recorded and nothing
-    arrives."""
+    """Return the cotangents of the differentiated leaves; while recording, None for zero."""
     found = run.pull(outputs, cts)[0] if outputs else [None for _ in run.nodes]
     run.end()
     if recording.recorder is None:
@@ -163,7 +164,8 @@ def cotangents(run: Run, outputs: Sequence, cts: Sequence) -> list:
 def _split(
     program: Program, cts: Sequence[Symbol], halves: Halves, arguments: Arguments
 ) -> Program:
-    """The forward program of a function and its pullback; `halves` gets the other one."""
+    """Split the program of a function with its pullback: return the forward program, and store the
+    pullback in `halves`."""
     from ..variant import Variant
 
     results, found = program.rebuild([float(k) for k in range(len(program.outputs))])
@@ -177,7 +179,7 @@ def _split(
     kept = _kept(steps, {*places, *captured})
     wanted = [program.outputs[int(k)] for k in found if k is not None]
     checked = [symbol for symbol in program.checked if symbol in linear]
-    read: dict[Symbol, None] = {}  # what the pullback is given, in order
+    read: dict[Symbol, None] = {}  # the inputs of the pullback, in order
     for symbol in topological([*wanted, *checked], {x for x in steps if x not in linear}):
         if symbol not in linear:
             read.update(dict.fromkeys(kept[symbol]))
@@ -210,8 +212,8 @@ def _split(
 
 
 def _kept(steps: Sequence[Symbol], given: set[Symbol]) -> dict[Symbol, tuple[Symbol, ...]]:
-    """What to keep of a forward pass so that a value can be had: the value itself, an argument from
-    which it is cheap to compute, or what there is anyway."""
+    """Return for each value the values to keep for the pullback: the value itself, or those from
+    which it is cheap to recompute."""
     kept: dict[Symbol, tuple[Symbol, ...]] = {}
     for symbol in steps:
         if symbol in given or symbol.primitive is None:
@@ -233,7 +235,8 @@ def _kept(steps: Sequence[Symbol], given: set[Symbol]) -> dict[Symbol, tuple[Sym
 def _pullback(
     program: Program, given: Sequence[Symbol], outputs: list, count: int, captured: dict
 ) -> Program:
-    """The program of `outputs`, of which the first `count` are results, from values `given`."""
+    """Return the program that computes `outputs` from the values `given`; the first `count` are
+    results, the others checks."""
     with new_level() as level:
         recorder = Recorder(level)
         inputs = {x: recorder.input(x.aval, x.weak) for x in given}

@@ -1,9 +1,9 @@
-"""Reverse mode through a compiled function: an op of the graph with two programs, one of the value
-with residuals, and one of the pullback.
+"""Reverse mode through a compiled function: one node of the graph with two programs, one for the
+value and the residuals, and one for the pullback.
 
-The arguments of the op are the leaves of the call, those that are constants too, and the residuals.
-Where a cotangent or an argument is an array of a transformation, the pullback is a compiled
-function of the leaves, which runs the function once more, and is differentiated as any other is.
+The arguments of the op are the leaves of the call, constants included, and the residuals. If a
+cotangent or an argument is an array of a transformation, the pullback is a compiled function of the
+leaves that repeats the forward pass, and can be differentiated again.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,8 +32,8 @@ _PLAIN = {np.ndarray, float, int}
 
 
 def pulled(f: Callable, moving: tuple[int, ...], moved: tuple[int, ...]) -> Callable:
-    """A function of cotangents of the result's leaves at the positions `moved`, and of leaves, that
-    gives the cotangents of those at the positions `moving`."""
+    """Return a function of the cotangents of the results at the positions `moved` and of leaves. It
+    returns the cotangents of the leaves at the positions `moving`."""
 
     @transformed(pulled, f, moving, moved)
     def pull(*given: Any) -> list:
@@ -45,8 +45,8 @@ def pulled(f: Callable, moving: tuple[int, ...], moved: tuple[int, ...]) -> Call
 
 
 class Call:
-    """A call with tracked arrays at the positions `moving` of its leaves, as the parameter of its
-    op, whose value has the leaves at `moved` of the result, joined where they are several."""
+    """The parameter of the op: tracked leaves at the positions `moving` of the arguments,
+    differentiated leaves at `moved` of the result. Several of those are joined in one vector."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Call:
         self.need = tuple([kind is not None for kind in self.kinds])
 
     def joined(self, outputs: Any) -> Any:
-        """The value of the op, from the leaves of the result by position."""
+        """Return the value of the op, from the leaves of the result by position."""
         values = [_array(outputs[i]) for i in self.moved]
         if len(values) == 1:
             return values[0]
@@ -76,7 +76,7 @@ class Call:
         return np.concatenate([x if x.dtype == dtype else x.astype(dtype) for x in flat])
 
     def parts(self, flat: Any) -> list:
-        """The leaves of the result from the value of the op, or their cotangents."""
+        """Split the value of the op, or its cotangent, into the leaves of the result."""
         if len(self.avals) == 1:
             return [flat]
         parts, at = [], 0
@@ -87,11 +87,11 @@ class Call:
         return parts
 
     def pull(self, halves: Halves, ct: Any, args: Sequence) -> list:
-        """The cotangents of the arguments of the op, by the program of the pullback."""
+        """Return the cotangents of the arguments of the op, by the program of the pullback."""
         return self._placed(halves.pull(args, self.parts(ct)), len(args))
 
     def pull_again(self, nesting: "Nesting", ct: Any, args: Sequence) -> list:
-        """The same, by a function that is differentiated again, for arrays of any kind."""
+        """Return the same for arrays of any kind, by a function that can be differentiated."""
         cts = self.parts(ct)
         pull = nesting.derived(pulled, self.moving, self.moved, before=self.cts, specs=self.specs)
         return self._placed(pull(*cts, *args[: self.count]), len(args))
@@ -106,8 +106,8 @@ class Call:
 def _specs(
     nesting: "Nesting", leaves: Sequence, moved: tuple[int, ...]
 ) -> tuple[list, list | None]:
-    """The names of sizes of the cotangents of the result's leaves at `moved`, and those of the
-    leaves: none where those of a cotangent are not known."""
+    """Return the named sizes of the cotangents, and of the leaves: no names at all if those of a
+    cotangent are unknown."""
     cts: list[Spec | None] = [None for _ in moved]
     if not nesting.has_names:
         return cts, None
@@ -157,8 +157,8 @@ class _Plan(Plan):
 
 
 def at_base_level(nesting: "Nesting", leaves: list) -> Any:
-    """The result for leaves that are arrays of the base level, plain arrays and numbers of
-    Python's; NotImplemented for others."""
+    """Return the result for tracked arrays of the base level, plain arrays and Python numbers;
+    NotImplemented for other leaves."""
     moving, nodes = [], []
     for i, x in enumerate(leaves):
         if type(x) is TrackedArray:
@@ -173,7 +173,7 @@ def at_base_level(nesting: "Nesting", leaves: list) -> Any:
 
 
 def tracked(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: Any) -> Any:
-    """The result for arrays of one level at the positions `moving`. Raises Uncompiled."""
+    """Return the result for tracked arrays of one level at the positions `moving`."""
     nodes: list[Any] = [None] * len(leaves)
     for i in moving:
         nodes[i] = leaves[i].node
@@ -190,7 +190,7 @@ def tracked(nesting: "Nesting", leaves: list, moving: tuple[int, ...], level: An
 
 
 def _of_plain(nesting: "Nesting", leaves: list, moving: tuple, nodes: list, level: Any) -> Any:
-    """The same for plain values of the leaves."""
+    """Return the result if the values of all leaves are plain."""
     results, halves = nesting.derived(with_residuals, moving, kind=Forward)(*leaves)
     outputs = halves.outputs(results)
     if not halves.moved:
@@ -206,7 +206,7 @@ def _of_plain(nesting: "Nesting", leaves: list, moving: tuple, nodes: list, leve
 def _result(
     plan: _Plan, nodes: list, saved: list, outputs: list, rebuild: Callable, level: Any
 ) -> Any:
-    """The result, whose leaves that move are parts of the value of a new node."""
+    """Make the node, and return the result, whose differentiated leaves are parts of its value."""
     call: Call = plan.params["call"]
     parents = (*nodes, *call.kept)
     if level:

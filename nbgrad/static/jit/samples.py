@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def batched(f: Callable, moving: tuple[int, ...]) -> Callable:
-    """Of leaves, those at the positions `moving` with an axis of samples: the value for all
-    samples, and for each of its leaves whether it has such an axis, as a word or None."""
+    """Return a function of leaves, with an axis of samples for those at the positions `moving`. It
+    returns the results for all samples, and for each leaf "samples" if it has such an axis."""
 
     @transformed(batched, f, moving)
     def over_samples(*given: Any) -> tuple[Any, list]:
