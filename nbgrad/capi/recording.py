@@ -127,8 +127,8 @@ class Recorder(NodeEmitter):
         def of_value() -> Any:
             return self.either(self.is_a(value, native.ARRAY), looked_up, computed)
 
-        unplanned = self.equal(planned, NOTHING)
-        aval = self.either(unplanned, of_value, lambda: self.referenced(planned))
+        known = self.build.not_(self.equal(planned, NOTHING))
+        aval = self.either(known, lambda: self.referenced(planned), of_value)
         self.owned.append(aval)
         return aval
 
