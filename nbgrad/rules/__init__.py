@@ -26,4 +26,5 @@ from . import (
     softmax,
     special,
     surface,
+    views,
 )

@@ -19,6 +19,5 @@ from . import (
     shape,
     ufunc_calls,
     ufunc_methods,
-    views,
     writes,
 )

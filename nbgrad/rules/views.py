@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...core.functions import views
+from ..core.functions import views
 
 _NAMES = """
     transpose permute_dims matrix_transpose swapaxes moveaxis rollaxis reshape ravel squeeze
