@@ -1,7 +1,6 @@
-"""Code as data: scalar expressions, loops over buffers, and what reads them.
+"""Code as data: scalar expressions, and statements over buffers.
 
-`scalar` holds what happens to one element, `functions` what is known of the functions in it,
-`statements` the statements of a kernel, `core` those of a program. `numba` prints them for Numba,
-`interpret` runs them in plain Python, by what `meaning` says of each statement: neither knows the
-other. `show` prints them for people, `check` tests them.
+`scalar` has what happens to one element, `functions` the functions in it, `statements` the
+statements of a kernel, `core` those of a program. `kernel_text` and `numba_text` write them as
+Python, `show` as text for people.
 """

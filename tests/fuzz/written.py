@@ -12,18 +12,18 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
+from checkers.blocks import Block, Pointer
+from checkers.interpret import interpret
+from checkers.loops import check_loops, check_memory
+from checkers.lowered import check_values
+from checkers.schedules import check_schedule
 
 from nbgrad.core.array import Array
 from nbgrad.errors import TraceError
-from nbgrad.ir.blocks import Block, Pointer
-from nbgrad.ir.interpret import interpret
 from nbgrad.ir.sizes import Size, value_of
 from nbgrad.ir.statements import Assign
 from nbgrad.static.function import StaticFunction
-from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.memory import ArgumentBuffer
-from nbgrad.static.lower.check import check_values
-from nbgrad.static.schedule.check import check_schedule
 from nbgrad.static.variant import Variant
 from nbgrad.transforms import trees
 

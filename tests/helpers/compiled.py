@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
+from checkers.lowered import check_values
 
 import nbgrad
 from helpers import rows
 from helpers.rows import F64, Case, Point
 from nbgrad.static.lower import lower
-from nbgrad.static.lower.check import check_values
 
 
 def functions_of(case: Case, point: Point) -> tuple[list[Callable], list]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkers.interpret import interpret
+from checkers.kernels import check_core
 
 from nbgrad.errors import TraceError
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.check import check_core
 from nbgrad.ir.core import Address, Core, CoreStep, RunKernel, Scratch
-from nbgrad.ir.interpret import interpret
 from nbgrad.ir.scalar import parse
 from nbgrad.ir.statements import Assign, For, Kernel, Literal, Load, Store
 

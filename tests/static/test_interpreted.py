@@ -12,7 +12,7 @@ import nbgrad
 from nbgrad import softmax
 from nbgrad.ir.core import RunDevice, RunKernel
 from nbgrad.ir.statements import For
-from nbgrad.static.loops import check as checks
+from checkers import loops as checks
 from nbgrad.static.loops import memory as planner
 from nbgrad.static.loops.memory import step_reads
 

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 import test_emitted_programs
 import test_programs
+from checkers.interpret import interpret
+from checkers.loops import check_loops, check_memory
+from checkers.lowered import check_values
+from checkers.schedules import check_schedule
 from fuzz.written import check_stages, check_written, watched
 
 import nbgrad
 from nbgrad.errors import TraceError
 from nbgrad.ir.core import Repeat, Scratch
-from nbgrad.ir.interpret import interpret
 from nbgrad.static.entry import signature
-from nbgrad.static.loops.check import check_loops, check_memory
 from nbgrad.static.loops.nest import Nest
 from nbgrad.static.lower.buffered import Scan
-from nbgrad.static.lower.check import check_values
 from nbgrad.static.lower.values import Map, topological
-from nbgrad.static.schedule.check import check_schedule
 from nbgrad.static.schedule.fuse import FusionGroup
 
 FLOAT, INT, BOOL = np.dtype(float), np.dtype(np.int64), np.dtype(bool)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import TraceError
-from .affine import Affine
-from .core import Scratch
-from .statements import Literal, Operand
+from nbgrad.errors import TraceError
+from nbgrad.ir.affine import Affine
+from nbgrad.ir.core import Scratch
+from nbgrad.ir.statements import Literal, Operand
 
 Range = tuple[int, int]
 

@@ -5,7 +5,7 @@ from typing import TypeAlias, overload
 
 import numpy as np
 
-from .functions import NumPyNumber
+from nbgrad.ir.functions import NumPyNumber
 
 Places: TypeAlias = int | np.ndarray
 """Positions of elements: one, or an array of them."""

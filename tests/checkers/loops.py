@@ -3,15 +3,12 @@
 from collections.abc import Hashable, Iterator
 from itertools import combinations
 
-from ...errors import TraceError
-from ...ir.check import check_core
-from ...ir.core import Core
-from ...ir.walk import is_ranged, walk
-from ..lower.buffered import Item, Reduce, Scatter
-from ..lower.values import Value
-from ..schedule.fuse import FusionGroup, Single
-from .in_place import loop_below
-from .memory import (
+from checkers.kernels import check_core
+from nbgrad.errors import TraceError
+from nbgrad.ir.core import Core
+from nbgrad.ir.walk import is_ranged, walk
+from nbgrad.static.loops.in_place import loop_below
+from nbgrad.static.loops.memory import (
     ArgumentBuffer,
     ResultBuffer,
     Scratch,
@@ -20,8 +17,11 @@ from .memory import (
     step_buffers,
     step_reads,
 )
-from .nest import Nest
-from .plan import LoopPlan
+from nbgrad.static.loops.nest import Nest
+from nbgrad.static.loops.plan import LoopPlan
+from nbgrad.static.lower.buffered import Item, Reduce, Scatter
+from nbgrad.static.lower.values import Value
+from nbgrad.static.schedule.fuse import FusionGroup, Single
 
 
 def check_loops(core: Core, plan: LoopPlan) -> None:

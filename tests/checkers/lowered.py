@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from ...errors import TraceError
-from .buffered import Choice, Scan
-from .values import Value, topological
+from nbgrad.errors import TraceError
+from nbgrad.static.lower.buffered import Choice, Scan
+from nbgrad.static.lower.values import Value, topological
 
 
 def check_values(outputs: Sequence[Value]) -> None:
     """Raise TraceError for a value whose shape or dtype is not what its kind makes of its
     arguments, also in the steps of loops and the sides of choices.
 
-    >>> from nbgrad.static.lower.check import check_values
+    >>> from checkers.lowered import check_values
     >>> from nbgrad.static.lower.graph import Graph
     >>> from nbgrad.ir.reductions import SUM
     >>> graph = Graph()

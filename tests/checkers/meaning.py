@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .affine import Affine
-from .blocks import Block, Pointer
-from .core import Slot
-from .functions import NumPyNumber
-from .scalar import NAMES, evaluator
-from .statements import (
+from checkers.blocks import Block, Pointer
+from nbgrad.ir.affine import Affine
+from nbgrad.ir.core import Slot
+from nbgrad.ir.functions import NumPyNumber
+from nbgrad.ir.scalar import NAMES, evaluator
+from nbgrad.ir.statements import (
     PIECE,
     Accumulate,
     Assign,

@@ -2,12 +2,19 @@
 
 from collections.abc import Iterator
 
-from ...errors import TraceError
-from ...ir.affine import flat, identity
-from ..lower.buffered import Nested, Reduce, Scatter
-from ..lower.values import Full, Input, Value
-from .edges import domain_edges
-from .fuse import FusionGroup, Schedule, ScheduledStep, Single, domain_of, reads_of
+from nbgrad.errors import TraceError
+from nbgrad.ir.affine import flat, identity
+from nbgrad.static.lower.buffered import Nested, Reduce, Scatter
+from nbgrad.static.lower.values import Full, Input, Value
+from nbgrad.static.schedule.edges import domain_edges
+from nbgrad.static.schedule.fuse import (
+    FusionGroup,
+    Schedule,
+    ScheduledStep,
+    Single,
+    domain_of,
+    reads_of,
+)
 
 
 def check_schedule(schedule: Schedule) -> None:

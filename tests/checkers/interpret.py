@@ -10,8 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .blocks import Block, Pointer
-from .core import (
+from checkers.blocks import Block, Pointer
+from checkers.devices import DEVICES
+from checkers.meaning import Frame, Numbers, operand_of, position_of, prepare, prepare_all
+from nbgrad.ir.core import (
     Address,
     Core,
     CoreStatement,
@@ -24,11 +26,9 @@ from .core import (
     Scratch,
     Slot,
 )
-from .devices import DEVICES
-from .functions import NumPyNumber
-from .meaning import Frame, Numbers, operand_of, position_of, prepare, prepare_all
-from .statements import Kernel
-from .walk import is_ranged, walk
+from nbgrad.ir.functions import NumPyNumber
+from nbgrad.ir.statements import Kernel
+from nbgrad.ir.walk import is_ranged, walk
 
 Argument: TypeAlias = Block | tuple[Block, int] | NumPyNumber
 

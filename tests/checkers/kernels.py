@@ -10,9 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import TraceError
-from .affine import Affine
-from .core import (
+from checkers.devices import EXTENTS
+from checkers.scope import Range, Room, Scope, require, require_dtype
+from nbgrad.errors import TraceError
+from nbgrad.ir.affine import Affine
+from nbgrad.ir.core import (
     Address,
     Core,
     CoreStatement,
@@ -24,10 +26,8 @@ from .core import (
     RunKernel,
     Scratch,
 )
-from .devices import EXTENTS
-from .scalar import NAMES, Arg, Expr, arguments, evaluator, parse
-from .scope import Range, Room, Scope, require, require_dtype
-from .statements import (
+from nbgrad.ir.scalar import NAMES, Arg, Expr, arguments, evaluator, parse
+from nbgrad.ir.statements import (
     PIECE,
     Accumulate,
     Assign,
@@ -43,7 +43,7 @@ from .statements import (
     Store,
     Variable,
 )
-from .walk import walk
+from nbgrad.ir.walk import walk
 
 _INT = np.dtype(np.int64)
 _BOTH, _OTHER, _QUOTIENT = parse("x & y"), parse("1 - x"), parse("x // y")
