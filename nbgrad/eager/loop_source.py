@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from ..ir.functions import Constant
 from ..ir.imports import names_used
+from ..ir.reductions import CHUNK
 from ..ir.scalar import NAMES, Expr, near_arguments, text_of
 from ..kernels import scalar as functions
 from ..kernels.shapes import Pattern
@@ -28,8 +29,6 @@ from ..kernels.shapes import Pattern
 __all__ = ["Assignment", "KernelOperand", "loop_source"]
 
 _INDEX = {"full": "k", "row": "j", "column": "i"}
-# One accumulator over a whole long array would lose digits: this many at a time.
-_CHUNK = 4096
 
 
 class Assignment(NamedTuple):
@@ -179,9 +178,9 @@ def _line(
     inner += [f"{out}_part = radd({out}_part, {value})" for out, value in sums.items()]
     return [
         *(f"{out}_total = zero" for out in sums),
-        f"for start in range(0, {full}s.size, {_CHUNK}):  # chunks",
+        f"for start in range(0, {full}s.size, {CHUNK}):  # chunks",
         *(f"    {out}_part = zero" for out in sums),
-        f"    for i in range(start, min(start + {_CHUNK}, {full}s.size)):",
+        f"    for i in range(start, min(start + {CHUNK}, {full}s.size)):",
         *_indent(_indent(["k = offset(i)", *inner])),
         *(f"    {out}_total += {out}_part" for out in sums),
         *(f"{out}s[0] = {out}_total" for out in sums),

@@ -7,11 +7,10 @@ all of it finite: a slope of 0 times inf would be nan here.
 
 from ..compiler.attributes import apart
 from ..compiler.kernel import kernel
+from ..ir.reductions import CHUNK
 from .scalar import offset, radd, select
 
-# Elements that one accumulator adds up, and those that the search for a maximum looks at together:
-# as in reduce.py.
-_CHUNK = 4096
+# Elements that the search for a maximum looks at together, as in reduce.py.
 _BLOCK = 1024
 
 
@@ -26,9 +25,9 @@ def norm_slope(x, x_dot, out, out_dot, scratch, outer, length, inner):
         for o in range(outer):
             inverse = select(out[o] == zero, zero, one / select(out[o] == zero, one, out[o]))
             total = zero
-            for start in range(o * length, (o + 1) * length, _CHUNK):
+            for start in range(o * length, (o + 1) * length, CHUNK):
                 part = zero
-                for j in range(start, min(start + _CHUNK, (o + 1) * length)):
+                for j in range(start, min(start + CHUNK, (o + 1) * length)):
                     part = radd(part, x[offset(j)] * inverse * x_dot[offset(j)])
                 total += part
             out_dot[o] = total

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.kernel import Kernel
+from ..ir.reductions import CHUNK
 from . import pool
 
 __all__ = ["LIGHT", "InPieces", "by_rows", "cut", "cut_long", "is_large", "is_long", "rowwise"]
@@ -27,8 +28,6 @@ PIECE, MOST = 16_384, 64
 LONG, LONG_PIECE, LONG_MOST = 800_000, 100_000, 16
 # A sum reads only: so many elements take as long as one of another op.
 LIGHT = 2
-# Rounds of a single element come by so many, whose sum is one chunk.
-_CHUNK = 8192
 
 
 def is_large(elements: int) -> bool:
@@ -47,7 +46,7 @@ def cut(rounds: int, elements: int) -> int:
     if count < 2:
         return rounds
     size = -(-rounds // count)
-    return min(rounds, -(-size // _CHUNK) * _CHUNK) if rounds == elements else size
+    return min(rounds, -(-size // CHUNK) * CHUNK) if rounds == elements else size
 
 
 def cut_long(rounds: int, elements: int) -> int:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checkers import loops as checks
 from fuzz.defects.loops import DEFECTS
 from fuzz.written import MemoryFault, check_written, watched
 
@@ -12,7 +13,6 @@ import nbgrad
 from nbgrad import softmax
 from nbgrad.ir.core import RunDevice, RunKernel
 from nbgrad.ir.statements import For
-from checkers import loops as checks
 from nbgrad.static.loops import memory as planner
 from nbgrad.static.loops.memory import step_reads
 

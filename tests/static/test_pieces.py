@@ -20,7 +20,7 @@ from nbgrad.threads import pieces
 def _all_loops_are_long(monkeypatch):
     monkeypatch.setattr(pieces, "LARGE", 5)
     monkeypatch.setattr(pieces, "PIECE", 2)
-    monkeypatch.setattr(pieces, "_CHUNK", 2)
+    monkeypatch.setattr(pieces, "CHUNK", 2)
     monkeypatch.setattr(static_pieces, "_ROOM", 0.1)
 
 
@@ -111,4 +111,4 @@ def test_the_threshold(monkeypatch):
     monkeypatch.undo()
     assert not pieces_of(lambda x: np.sin(x), np.ones(199_999))
     (each,) = pieces_of(lambda x: np.sin(x), np.ones(200_000))
-    assert each.count == 9
+    assert each.count == 10

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ...ir.affine import Affine
+from ...ir.reductions import CHUNK
 from ...ir.sizes import is_dynamic
 from ...ir.statements import (
     Accumulate,
@@ -20,9 +21,6 @@ from ...ir.walk import walk, with_inner
 
 EACH = -1
 """The loop variable that runs over a whole buffer."""
-# One accumulator over a whole long row would lose digits: this many at a time. Ten million times
-# 0.1 in float32 give 999989.5 so, and 998501.4 in one sum.
-CHUNK = 8192
 
 
 @dataclass
