@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-__all__ = ["SOURCES", "are_as_imported", "of_code", "of_sources"]
+__all__ = ["SOURCES", "are_as_imported", "is_as_imported", "of_code", "of_sources"]
 
 
 def of_sources(place: Traversable) -> str:
@@ -34,12 +34,15 @@ def _states(folder: Traversable) -> list[tuple]:
     while stack:
         for item in os.scandir(stack.pop()):
             if item.name.endswith((".py", ".pyc")):
-                info = os.stat(item.path)
-                times = info.st_mtime_ns, info.st_ctime_ns
-                found.append((item.path, info.st_size, info.st_ino, *times))
+                found.append((item.path, *_state(item.path)))
             elif item.is_dir() and item.name != "__pycache__":
                 stack.append(item.path)
     return sorted(found)
+
+
+def _state(path: str) -> tuple[int, ...]:
+    info = os.stat(path)
+    return info.st_size, info.st_ino, info.st_mtime_ns, info.st_ctime_ns
 
 
 _PACKAGE = files(__name__.partition(".")[0])
@@ -54,6 +57,18 @@ def are_as_imported() -> bool:
     """Whether no source that machine code depends on was written to since it was hashed."""
     try:
         return list(map(_states, _FOLDERS)) == _STATES
+    except OSError:
+        return False
+
+
+_KNOWN = {path: state for states in _STATES for path, *state in states}
+
+
+def is_as_imported(path: str) -> bool:
+    """Whether a file is one of these sources and was not written to since it was hashed."""
+    known = _KNOWN.get(path)
+    try:
+        return known is not None and known == list(_state(path))
     except OSError:
         return False
 

@@ -12,8 +12,8 @@ __all__ = ["CHUNK", "MAXIMUM", "MINIMUM", "PRODUCT", "SUM", "Reduction"]
 
 CHUNK = 4096
 """Elements that one accumulator adds up: a sum over more of them is made of parts. The sum of 2**20
-float32 numbers has a relative error of 9e-7 with 256, of 2e-7 with 1,024, and of 6e-8 with 4,096 and
-more; the time is the same. One sum of ten million times 0.1 in float32 gives 998501.4."""
+float32 numbers has a relative error of 9e-7 with 256, 2e-7 with 1,024 and 6e-8 with 4,096 or more;
+the time is the same. One sum of ten million times 0.1 in float32 gives 998501.4."""
 
 
 class Reduction(NamedTuple):

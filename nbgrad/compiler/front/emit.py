@@ -4,12 +4,13 @@ import contextlib
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from ...ir.affine import Affine
 from ...ir.functions import FUNCTIONS
-from ...ir.scalar import NAMES, apply, arg
+from ...ir.scalar import NAMES, Expr, apply, arg
 from ...ir.statements import (
     Address,
     Assign,
@@ -30,6 +31,12 @@ from .syntax import Unsupported
 from .values import BOOL, DOUBLE, INT, UINT, Array, Known, Number, Place, Value, dtype_of, literal
 
 _COPY = arg(NAMES[0])
+
+
+@cache
+def _body(name: str, arity: int) -> Expr:
+    """The scalar code that only applies a function."""
+    return apply(FUNCTIONS[name], [arg(each) for each in NAMES[:arity]])
 
 
 class Emitter:
@@ -122,7 +129,7 @@ class Emitter:
 
     def applied(self, name: str, operands: Sequence[Number], dtype: np.dtype) -> Number:
         """A function of scalar code of operands of one dtype."""
-        body = apply(FUNCTIONS[name], [arg(NAMES[i]) for i in range(len(operands))])
+        body = _body(name, len(operands))
         target = self.name()
         inner = operands[-1].dtype
         self.add(Assign(target, body, tuple(x.operand for x in operands), dtype, inner))

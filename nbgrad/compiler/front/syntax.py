@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import CodeType, ModuleType
 from typing import Any
 
-from ..sources import of_code
+from ..sources import is_as_imported, of_code
 
 
 class Unsupported(Exception):
@@ -77,6 +77,8 @@ def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> b
     Python calls what is in an imported module otherwise than a method."""
     if tree.name != code.co_name:
         return False
+    if is_as_imported(code.co_filename):
+        return True
     # Under another name, as its own may be that of a global.
     bare = ast.FunctionDef(**(dict(ast.iter_fields(tree)) | {"name": "_", "decorator_list": []}))
     imports = f"import {', '.join(modules)}\n" if modules else ""
