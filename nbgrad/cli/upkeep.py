@@ -14,7 +14,7 @@ import typer
 
 import nbgrad
 from nbgrad.compiler import cache as _cache
-from nbgrad.compiler import kernel as _jit
+from nbgrad.compiler.kernel import DISABLED
 from nbgrad.experiments.exits import complain
 from nbgrad.experiments.groups import Group
 from nbgrad.experiments.progress import progress
@@ -43,7 +43,7 @@ def warm_up(
     [bold]RUN nbgrad warmup[/]
     [bold]RUN NBGRAD_CACHE_DIR=/var/cache/nbgrad nbgrad warmup --float32[/]
     """
-    if _jit.DISABLED:
+    if DISABLED:
         print("nothing to compile: NUMBA_DISABLE_JIT is set")
         return 0
     where = _cache.folder()
@@ -74,7 +74,7 @@ def show_config() -> None:
         **{name: version(name) for name in ("numpy", "numba", "llvmlite", "scipy")},
         "BLAS": _blas(),
         "threads": _threads(),
-        "JIT": "disabled by NUMBA_DISABLE_JIT: plain Python" if _jit.DISABLED else "on",
+        "JIT": "disabled by NUMBA_DISABLE_JIT: plain Python" if DISABLED else "on",
         **_cache_facts(),
     }
     _print_facts(facts)

@@ -7,7 +7,7 @@ kernel.
 The text of `x * y`, for arrays of one shape::
 
     def multiply(xs, ys, outs):
-        apart()
+        noalias()
         for k in range(outs.size):
             x = xs[k]
             y = ys[k]
@@ -64,7 +64,7 @@ def loop_source(
     single = all(operand.pattern == "number" for operand in (*reads, *writes))
     text = (_returning if single else _function)(name, steps, reads, writes)
     used = sorted(names_used(text) & set(functions.__all__))
-    said = [] if single else ["apart", "wide"] if used else ["apart"]
+    said = [] if single else ["noalias", "wide_vectors"] if used else ["noalias"]
     head = "import numpy as np\n"
     if said:
         head += f"from nbgrad.compiler.attributes import {', '.join(said)}\n"

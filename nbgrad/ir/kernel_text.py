@@ -53,7 +53,7 @@ def kernel_text(kernel: Kernel, name_of: Callable[[Kernel], str] | None = None) 
     elif kernel.results:
         body.append(f"return {', '.join(kernel.results)}")
     parameters = [*_pointers(kernel), *numbers, *kernel.sizes]
-    lines = indented(["tuned()", "alone()", *(body or ["pass"])])
+    lines = indented(body or ["pass"])
     return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
 
 

@@ -69,11 +69,9 @@ class Module:
 
     def core_text(self, core: Core, parameters: Iterable[str], lines: Iterable[Line]) -> str:
         """The function of a core."""
-        body = ["tuned()", *(line.text for line in lines)]
-        if core.is_step and core.results:
-            body.insert(1, "inside()")
+        body = [line.text for line in lines]
         if core.scratch and not core.takes_scratch:
-            body.insert(1, f"w = scratch({core.scratch})")
+            body.insert(0, f"w = scratch({core.scratch})")
         results = ", ".join(map(operand_text, core.results))
         body.append(f"return ({results},)" if results else "return ()")
         decorator = "@exact" if core.is_step else "@device"

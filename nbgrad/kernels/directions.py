@@ -5,7 +5,7 @@ kernel passes once over the array `x` and the direction `x_dot`. `out` is what `
 all of it finite: a slope of 0 times inf would be nan here.
 """
 
-from ..compiler.attributes import apart
+from ..compiler.attributes import noalias
 from ..compiler.kernel import kernel
 from ..ir.reductions import CHUNK
 from .scalar import offset, radd, select
@@ -108,7 +108,7 @@ def prod_slope(x, x_dot, out, out_dot, scratch, outer, length, inner):
     A product runs with its slope: (p, s) * (x, x_dot) = (p * x, s * x + p * x_dot). Along one axis
     two run at once, from either end.
     """
-    apart()
+    noalias()
     zero, one = x.dtype.type(0.0), x.dtype.type(1.0)
     if inner == 1:
         for o in range(outer):
@@ -146,7 +146,7 @@ def prod_slope_pullback(ct, x, x_dot, held, slopes, x_bar, scratch, outer, lengt
     with that of those behind it; along one axis both run at once, from either end. Otherwise the
     products run in `scratch`, and their slopes in `slopes`.
     """
-    apart()
+    noalias()
     zero, one = x.dtype.type(0.0), x.dtype.type(1.0)
     if inner == 1:
         for o in range(outer):

@@ -6,7 +6,7 @@ exponentials, so they lie in (0, 1].
 
 import numpy as np
 
-from ..compiler.attributes import apart
+from ..compiler.attributes import noalias
 from ..compiler.kernel import device, kernel
 from ..compiler.pointers import fetch, highest
 from .scalar import exp, like, log, offset, radd, select
@@ -54,7 +54,7 @@ def logsoftmax_pullback(ct, out, x_bar, rows, columns):
 
 @kernel
 def softmax(x, out, rows, columns):
-    apart()
+    noalias()
     for i in range(rows):
         largest = x[offset(i * columns)]
         for j in range(1, columns):

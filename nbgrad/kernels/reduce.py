@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..compiler.attributes import apart
+from ..compiler.attributes import noalias
 from ..compiler.kernel import Kernel, kernel
 from ..ir.reductions import CHUNK
 from ..threads.pieces import LIGHT, by_rows, cut_long, is_long
@@ -110,7 +110,7 @@ def prod_pullback(ct, x, x_bar, scratch, outer, length, inner):
     A running product waits for each of its steps, so along one axis both run at once, from either
     end. `scratch` holds `inner` elements: the running products.
     """
-    apart()
+    noalias()
     if inner == 1:
         for o in range(outer):
             before, behind = ct[o], x.dtype.type(1.0)

@@ -6,7 +6,7 @@ positions by these: what is left after it is an eighth or so of them.
 
 import numpy as np
 
-from ..compiler.attributes import alone, small
+from ..compiler.attributes import minsize, noinline
 from ..compiler.kernel import device, kernel
 from ..compiler.pointers import hidden, i8, pointer, scratch, shift
 from .sorting import image, in_lanes, merged, ordered, ordered_together
@@ -23,7 +23,7 @@ def divided(row, order, room, low, high, first, last):
     Every position is written to the ends of all three, and one of the ends moves on. Each third
     keeps its order: that of what lies above is turned, as it is written from the end.
     """
-    alone()
+    noinline()
     a, b, c = low, low, high - 1
     for i in range(low, high):
         at = order[i]
@@ -45,7 +45,7 @@ def divided(row, order, room, low, high, first, last):
 def narrowed(row, order, room, low, high, k):
     """Put in order[low:high] what belongs at k there, smaller ones before it and larger ones behind
     it; from k on, as far as all are in their places."""
-    small()
+    minsize()
     sample = i8(scratch(512), 0)
     while high - low > _SAMPLE:
         size = high - low

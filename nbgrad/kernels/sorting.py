@@ -13,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from ..compiler.attributes import alone, small
+from ..compiler.attributes import minsize, noinline
 from ..compiler.kernel import device, instruction
 from ..compiler.pointers import hidden, i8, scratch, shift
 
@@ -84,7 +84,7 @@ def length(typingctx, x):
 def packed(row, words, stride, columns, most):
     """Words of a row, `stride` apart: up to `most` bits of each image above the position. The bits
     of a position, those above them, and whether bits are left out."""
-    alone()
+    noinline()
     least = greatest = first = image(row[0])
     varying = np.int64(0)
     for i in range(columns):
@@ -102,7 +102,7 @@ def packed(row, words, stride, columns, most):
 @device
 def tied(words, columns, place):
     """Whether two of the sorted words differ in the position alone."""
-    alone()
+    noinline()
     some = 0
     for i in range(columns - 1):
         some += (words[i] ^ words[i + 1]) >> place == 0
@@ -113,7 +113,7 @@ def tied(words, columns, place):
 def placed(row, words, room, columns, place, inexact):
     """Positions in place of sorted words; where bits were left out, those that only they tell apart
     are put in order."""
-    small()
+    minsize()
     mask = (1 << place) - 1
     low = 0 if inexact and tied(words, columns, place) else columns
     while low < columns:
@@ -130,7 +130,7 @@ def placed(row, words, room, columns, place, inexact):
 @device
 def merged(row, order, room, low, high, mask):
     """Sort order[low:high] by the images of what it points at: merge sort."""
-    small()
+    minsize()
     width = 1
     while width < high - low:
         for first in range(low, high, 2 * width):
@@ -154,7 +154,7 @@ def merged(row, order, room, low, high, mask):
 @device
 def exchanged(x, y, count):
     """The smaller ones of pairs into x, the larger ones into y."""
-    alone()
+    noinline()
     for i in range(count):
         a, b = x[i], y[i]
         x[i], y[i] = min(a, b), max(a, b)
@@ -164,7 +164,7 @@ def exchanged(x, y, count):
 def woven(words, columns):
     """Sort the columns of words, one row in each lane: Batcher's network, as in Knuth, The Art of
     Computer Programming 3, algorithm 5.2.2M."""
-    small()
+    minsize()
     top = 1
     while top < columns:
         top *= 2
@@ -183,7 +183,7 @@ def woven(words, columns):
 @device
 def together(x, order, room, columns):
     """The orders of as many rows as there are lanes."""
-    small()
+    minsize()
     facts = i8(scratch(384), 0)  # three of each row
     for r in range(_LANES):
         row = shift(x, r * columns)
@@ -203,7 +203,7 @@ def together(x, order, room, columns):
 def sorted_by(words, room, columns, start, bits):
     """Sort words by their bits from `start` on, one digit after the other; whether the room has
     them."""
-    small()
+    minsize()
     counts = i8(scratch(16384), 0)
     width = _DIGIT if columns >= _LONG else _BYTE
     mask = (1 << width) - 1

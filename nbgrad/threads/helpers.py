@@ -18,7 +18,7 @@ import llvmlite.binding
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ..compiler.attributes import small
+from ..compiler.attributes import minsize
 from ..compiler.kernel import device, instruction, kernel
 
 __all__ = ["handed", "may_spread", "packed", "spread"]
@@ -219,7 +219,7 @@ def allowed(pool):
 @device
 def spread(count, work):
     """Run the pieces 0 to count - 1 of what was `handed`, on this thread and on the helpers."""
-    small()
+    minsize()
     pool = words()
     function, operands = work
     helpers = min(allowed(pool), count) - 1
@@ -243,7 +243,7 @@ def spread(count, work):
 @device
 def end(pool):
     """Wait until all helpers of the job are done, and let others have them."""
-    small()
+    minsize()
     for i in range(pool[TEAM] - 1):
         # A helper that did not wake until now takes no part, and nobody waits for it.
         if not acquire(pool, pool[WAKE + i], False):
@@ -258,7 +258,7 @@ def work_off(pool, i):
     Neighbouring pieces of a share go to one thread: two that write first to the same page of new
     memory hold each other up.
     """
-    small()
+    minsize()
     function, operands = pool[FUNCTION], pool[OPERANDS]
     ran, share = 0, i
     for _ in range(pool[TEAM]):

@@ -210,9 +210,7 @@ def _attribute(name: str, *attributes: str) -> None:
     INSTRUCTIONS[name] = note
 
 
-_attribute("tuned", "noalias", "wide")
-_attribute("apart", "noalias")
-_attribute("alone", "noinline")
-_attribute("small", "noinline", "small")
-_attribute("inside", "inline")
-_attribute("wide", "wide")
+_attribute("noalias", "noalias")
+_attribute("noinline", "noinline")
+_attribute("minsize", "noinline", "small")
+_attribute("wide_vectors", "wide")

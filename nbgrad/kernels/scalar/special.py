@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ...compiler.attributes import alone, wide
+from ...compiler.attributes import noinline, wide_vectors
 from ...compiler.kernel import DISABLED, device, part, with_twin
 from ...compiler.pointers import f8, hidden, scratch
 from .bits import like, radd, scalar, select, series
@@ -83,8 +83,8 @@ def _apart(function):
 @_apart
 def _sum_above_zero(s, q):
     """The sum of (q + k)**-s by Euler and Maclaurin, for q > 0 (DLMF 25.11.5 with ten terms)."""
-    alone()
-    wide()
+    noinline()
+    wide_vectors()
     total = last = 0.0
     for k in range(hidden(_LANES)):
         ends = k == _TERMS
@@ -106,8 +106,8 @@ def _sum_above_zero(s, q):
 def _slope_above_zero(n, s, q):
     """The derivative of that in s, n times, n <= 15: the sum of f(q + k) with
     f(t) = (-log t)**n t**-s."""
-    alone()
-    wide()
+    noinline()
+    wide_vectors()
     count = int(n)
     terms, logs = f8(scratch(128), 0), f8(scratch(128), 0)
     for k in range(hidden(_LANES)):

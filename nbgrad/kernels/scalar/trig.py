@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ...compiler.attributes import alone
+from ...compiler.attributes import noinline
 from ...compiler.kernel import device, part
 from .bits import like, odd, round_even, scalar, select, series, turned
 
@@ -106,24 +106,24 @@ def is_far(x):
 
 @scalar(np.sin, inlined=False)
 def sin(x):
-    alone()
+    noinline()
     return math.sin(x) if is_far(x) else near_sin(x)
 
 
 @scalar(np.cos, inlined=False)
 def cos(x):
-    alone()
+    noinline()
     return math.cos(x) if is_far(x) else near_cos(x)
 
 
 @scalar(np.tan, inlined=False)
 def tan(x):
-    alone()
+    noinline()
     return math.tan(x) if is_far(x) else near_tan(x)
 
 
 @scalar(np.sinc, inlined=False)
 def sinc(x):
-    alone()
+    noinline()
     angle = x * like(x, np.pi)
     return math.sin(angle) / angle if is_far(x) else near_sinc(x)

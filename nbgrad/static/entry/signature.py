@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ...compiler import argument_checks as ways
-from ...compiler import attributes as marks
-from ...compiler import pointers
+from ...compiler import argument_checks, pointers
 from ...compiler.forks import with_open_properties
 from ...compiler.program import DISABLED
 from ...ir.imports import names_used
 from ...ir.sizes import is_dynamic, names_in, value_of
 from ...kernels import banded, exponentials, random, scalar, selection, systems
-from ...threads import helpers as threads
+from ...threads import helpers
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK, is_large
 from ..lower.values import Value
@@ -130,7 +128,6 @@ _IMPORTS = {
     "nbgrad.kernels.blas": ("gemm_at",),
     "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
     "nbgrad.compiler.kernel": ("device", "exact"),
-    "nbgrad.compiler.attributes": tuple(marks.__all__),
     "nbgrad.compiler.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.random": tuple(random.__all__),
     "nbgrad.kernels.running": (
@@ -141,8 +138,8 @@ _IMPORTS = {
     "nbgrad.kernels.selection": tuple(selection.__all__),
     "nbgrad.kernels.sorting": ("ordered", "ordered_together", "searched"),
     "nbgrad.kernels.systems": tuple(systems.__all__),
-    "nbgrad.threads.helpers": tuple(threads.__all__),
-    "nbgrad.compiler.argument_checks": tuple(ways.__all__),
+    "nbgrad.threads.helpers": tuple(helpers.__all__),
+    "nbgrad.compiler.argument_checks": tuple(argument_checks.__all__),
 }  # fmt: skip
 _TAKEN = {"np", *dir(builtins), *(name for names in _IMPORTS.values() for name in names)}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")

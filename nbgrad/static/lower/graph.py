@@ -19,8 +19,8 @@ from ...ir.sizes import is_dynamic, is_sum, require_least
 from ...rules.dtypes import known
 from ...runtime.kinds import is_a
 from .algebra import CHOICE, OVER, SAME, TIMES, simpler
+from .bounds_conditions import require_inside
 from .buffered import DeviceCall, Scatter
-from .inside import require_inside
 from .layout import axis_through, broadcast_source, even_maps, is_even, part_seen
 from .products import product
 from .reductions import reduction

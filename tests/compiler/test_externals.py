@@ -23,9 +23,9 @@ from numba.core.runtime.nrt import rtsys
 early = "scipy.linalg" in sys.modules, rtsys._init
 import scipy.linalg
 import scipy.linalg.cython_blas
-from nbgrad.compiler import externals as runtime
+from nbgrad.compiler import externals
 module = sys.modules["scipy.linalg.cython_blas"]
-same = [module is scipy.linalg.cython_blas, runtime._blas() in (module, None)]
+same = [module is scipy.linalg.cython_blas, externals._blas() in (module, None)]
 import numba
 product = numba.njit(lambda x, y: np.dot(x, y))(np.eye(3), np.arange(9.0).reshape(3, 3))
 solved = scipy.linalg.solve(2 * np.eye(2), np.ones(2))
@@ -61,15 +61,15 @@ def test_a_warm_start_neither_imports_scipys_linear_algebra_nor_compiles_numbas_
 @pytest.mark.parametrize(
     "spoiled",
     [
-        "runtime.PathFinder = None",
-        "runtime._FUNCTIONS = ['no_such_function']",
-        "runtime._address = lambda name: 1 / 0",
+        "externals.PathFinder = None",
+        "externals._FUNCTIONS = ['no_such_function']",
+        "externals._address = lambda name: 1 / 0",
         "import scipy.linalg",
     ],
 )
 def test_where_it_is_not_found_numba_looks_for_it(warm, spoiled):
     folder, gradients = warm
-    code = f"from nbgrad.compiler import externals as runtime\n{spoiled}\n{PRODUCTS}{LATER}"
+    code = f"from nbgrad.compiler import externals\n{spoiled}\n{PRODUCTS}{LATER}"
     session = run(code, NBGRAD_CACHE_DIR=folder)
     assert session.compiled == 0
     again, _, _, *numbers = session.result

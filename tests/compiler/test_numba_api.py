@@ -11,7 +11,7 @@ from helpers.children import ROOT, environment
 from packaging.requirements import Requirement
 from test_layers import MODULES
 
-from nbgrad.compiler import numba_api as private
+from nbgrad.compiler import numba_api
 
 # Documented for those who extend Numba, or public.
 PUBLIC = {
@@ -40,10 +40,10 @@ def test_private_pieces_are_imported_in_one_module():
 
 def test_what_is_taken_from_a_module_of_numba_is_looked_for():
     """Names such as `cgutils.if_unlikely`, in all files."""
-    known = {(id(owner), name) for owner, names in private._ATTRIBUTES for name in names.split()}
+    known = {(id(owner), name) for owner, names in numba_api._ATTRIBUTES for name in names.split()}
     owners = {
         name: value
-        for name, value in vars(private).items()
+        for name, value in vars(numba_api).items()
         if name in ("cgutils", "config", "numpy_support", "typed", "untyped", "_dynfunc")
     }
     missing = set()
@@ -60,10 +60,10 @@ def test_what_is_taken_from_a_module_of_numba_is_looked_for():
 
 def test_the_bound_is_that_of_the_project():
     text = (ROOT / "pyproject.toml").read_text()
-    assert f'"{private.SUPPORTED}"' in text
+    assert f'"{numba_api.SUPPORTED}"' in text
     import numba
 
-    assert Requirement(private.SUPPORTED).specifier.contains(numba.__version__)
+    assert Requirement(numba_api.SUPPORTED).specifier.contains(numba.__version__)
 
 
 def failing(code: str) -> str:

@@ -9,10 +9,10 @@ import pytest
 from helpers.caches import GRADIENTS, SIGNATURES, SQUARE, gradients_are_right, square_is_right
 from helpers.children import Nursery
 
-from nbgrad.compiler import compile_lock as turns
+from nbgrad.compiler import compile_lock
 from nbgrad.compiler.compile_lock import Turn
 
-pytestmark = pytest.mark.skipif(turns.fcntl is None, reason="no locks of files here")
+pytestmark = pytest.mark.skipif(compile_lock.fcntl is None, reason="no locks of files here")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ result = f(np.ones(3))[0]
 
 
 WITHOUT = {
-    "no locks at all": "import nbgrad.compiler.compile_lock as turns; turns.fcntl = None",
+    "no locks at all": "from nbgrad.compiler import compile_lock; compile_lock.fcntl = None",
     "locks that are refused": """
 import fcntl, errno
 def flock(*_): raise OSError(errno.ENOLCK, "No locks available")
@@ -48,7 +48,7 @@ fcntl.flock = flock
 """,
     "a lock that nobody lets go": """
 import fcntl, nbgrad.compiler.compile_lock as turns
-turns._PATIENCE = 0.05
+compile_lock._PATIENCE = 0.05
 def flock(*_): raise BlockingIOError
 fcntl.flock = flock
 """,
@@ -101,7 +101,7 @@ def test_nobody_waits_for_what_is_made_or_for_ever(place, monkeypatch):
     first, other = Turn("one", lambda: False), Turn("two", lambda: False)
     assert first._file and other._file, "two things at once"
     assert Turn("one", lambda: True)._file is None
-    monkeypatch.setattr(turns, "_PATIENCE", 0.01)
+    monkeypatch.setattr(compile_lock, "_PATIENCE", 0.01)
     started = time.monotonic()
     assert Turn("one", lambda: False)._file is None
     assert time.monotonic() - started < 10.0
