@@ -47,7 +47,8 @@ def flock(*_): raise OSError(errno.ENOLCK, "No locks available")
 fcntl.flock = flock
 """,
     "a lock that nobody lets go": """
-import fcntl, nbgrad.compiler.compile_lock as turns
+import fcntl
+from nbgrad.compiler import compile_lock
 compile_lock._PATIENCE = 0.05
 def flock(*_): raise BlockingIOError
 fcntl.flock = flock
