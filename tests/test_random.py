@@ -16,6 +16,8 @@ DRAWS = {
     "one": lambda s: uniform(s),
     "none": lambda s: uniform(s, (0, 2)),
     "normal": lambda s: normal(s, 7, 1.0, 2.0),
+    "normal of fractions": lambda s: normal(s, 7, 0.5, 0.3),
+    "uniform of fractions": lambda s: uniform(s, 4, -0.25, 0.75),
     "many": lambda s: normal(s, 10_001),
     "permutation": lambda s: permutation(s, 6),
     "rows": lambda s: permutation(s, np.arange(12.0).reshape(4, 3)),

@@ -13,7 +13,7 @@ from ..ir.affine import Affine
 from ..ir.core import Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel, Scratch, Slot
 from ..ir.statements import Address, If, Operand
 from .llvm import FunctionWriter, Module, ascii_name, result_type
-from .llvm_ops import BOOL, INT, Value, cast, llvm_type, truth
+from .llvm_ops import BOOL, DOUBLE, INT, Value, cast, constant, llvm_type, truth
 
 __all__ = ["write_core"]
 
@@ -124,9 +124,15 @@ class _CoreWriter(FunctionWriter):
         self._call(name, given, run.results, self.module.results.get(name, ()))
 
     def _run_device(self, run: RunDevice) -> None:
-        given = [*map(self._given, run.pointers), *(("i64", self.size(n).text) for n in run.sizes)]
+        numbers = [self._number(n) for n in run.sizes]
+        given = [*map(self._given, run.pointers), *numbers]
         kinds = [f"ptr {pointer.dtype.str[1:]}" for pointer in run.pointers]
-        self._outside(run.function, given, [*kinds, *["i64"] * len(run.sizes)])
+        self._outside(run.function, given, [*kinds, *(kind for kind, _ in numbers)])
+
+    def _number(self, n: Any) -> tuple[str, str]:
+        """A size, or a float such as the mean of random numbers."""
+        value = constant(n, DOUBLE) if isinstance(n, float) else self.size(n)
+        return llvm_type(value.dtype), value.text
 
     def _run_core(self, run: RunCore) -> None:
         given = [*map(self._given, run.arguments), *self._sizes(run.core.sizes)]

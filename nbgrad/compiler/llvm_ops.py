@@ -13,8 +13,8 @@ import numpy as np
 from ..ir.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, Reduction
 
 __all__ = [
-    "BOOL", "INT", "Value", "Writer", "applied", "cast", "constant", "joined", "llvm_type",
-    "memory_type", "truth",
+    "BOOL", "DOUBLE", "INT", "Value", "Writer", "applied", "cast", "constant", "joined",
+    "llvm_type", "memory_type", "truth",
 ]  # fmt: skip
 
 INT, BOOL, DOUBLE = np.dtype(np.int64), np.dtype(bool), np.dtype(np.float64)

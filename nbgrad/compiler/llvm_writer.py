@@ -1,5 +1,6 @@
 """One function as LLVM assembly, instruction by instruction."""
 
+import operator
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -186,7 +187,7 @@ class Writer:
     def size(self, n: Any) -> Value:
         """An integer that may be known at run time, by its formula."""
         if type(n) is int or not is_dynamic(n):
-            return Value(str(int(n)), INT)
+            return Value(str(operator.index(n)), INT)
         return self._polynomial(n.terms)
 
     def _polynomial(self, terms: Any) -> Value:
@@ -222,7 +223,7 @@ class Writer:
 
     def place(self, pointer: str, at: Affine, dtype: np.dtype) -> str:
         """The address of an element."""
-        if not at.terms and type(at.const) is int and at.const == 0:
+        if at.is_zero:
             return pointer
         where = self.position(at).text
         return self.emit(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {where}")

@@ -20,7 +20,7 @@ from .kernel import undisturbed
 from .numba_api import config, cpu_target, get_host_cpu_features
 from .optimizer import optimize
 
-__all__ = ["machine_code"]
+__all__ = ["machine_code", "optimized"]
 
 _LENGTH = struct.Struct("<Q")
 _known: dict[str, dict[str, int]] = {}
@@ -72,10 +72,22 @@ def _load_or_compile(file: str, text: str, link_in: Callable, is_counted: bool) 
 def _compiled(file: str, text: str, link_in: Callable) -> tuple[dict[str, Any], bytes]:
     """Names of functions, with symbols that nothing else in the process has; needed symbols; object
     code."""
+    suffix = file.rpartition("-")[2].partition(".")[0]
+    module, functions = optimized(text, link_in, suffix)
+    needed = [
+        each.name for each in (*module.functions, *module.global_variables)
+        if each.is_declaration and not each.name.startswith("llvm.")
+    ]  # fmt: skip
+    code = _machine().emit_object(module)
+    return {"functions": functions, "needed": sorted(needed)}, code
+
+
+def optimized(text: str, link_in: Callable, suffix: str = "") -> tuple[Any, dict[str, str]]:
+    """The optimized module of assembly, and the symbols of its functions, which end with a
+    suffix."""
     machine = _machine()
     module = binding.parse_assembly(text)
     module.triple, module.data_layout = binding.get_process_triple(), str(machine.target_data)
-    suffix = file.rpartition("-")[2].partition(".")[0]
     functions = {}
     for each in module.functions:
         if not each.is_declaration and each.linkage != binding.Linkage.internal:
@@ -88,11 +100,7 @@ def _compiled(file: str, text: str, link_in: Callable) -> tuple[dict[str, Any], 
     internalize(module, symbols)
     module.verify()
     optimize(module, machine)
-    needed = [
-        each.name for each in (*module.functions, *module.global_variables)
-        if each.is_declaration and not each.name.startswith("llvm.")
-    ]  # fmt: skip
-    return {"functions": functions, "needed": sorted(needed)}, machine.emit_object(module)
+    return module, functions
 
 
 def _unpacked(blob: memoryview) -> tuple[dict[str, Any], bytes]:

@@ -32,6 +32,11 @@ class Affine(NamedTuple):
     def times(self, factor: int) -> "Affine":
         return affine_of(self.const * factor, {v: c * factor for v, c in self.terms})
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is 0 for all sizes; a size that is known at run time never is."""
+        return not self.terms and type(self.const) is int and self.const == 0
+
     def shifted(self, by: int) -> "Affine":
         return Affine(self.const + by, self.terms)
 

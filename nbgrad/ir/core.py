@@ -42,11 +42,11 @@ class RunKernel:
 
 @dataclass(frozen=True)
 class RunDevice:
-    """A device function on pointers and sizes."""
+    """A device function on pointers and numbers: sizes, or floats."""
 
     function: str
     pointers: tuple[Address, ...]
-    sizes: tuple[int, ...]
+    sizes: tuple[int | float, ...]
 
 
 @dataclass(frozen=True)

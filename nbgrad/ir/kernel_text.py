@@ -182,7 +182,7 @@ def gemm_text(gemm: Gemm, pointer: Callable) -> str:
 
 def _shifted(place: tuple[Hashable, Affine]) -> str:
     buffer, at = place
-    return f"shift(p{buffer}, {position_text(at)})" if at != _ZERO else f"p{buffer}"
+    return f"shift(p{buffer}, {position_text(at)})" if not at.is_zero else f"p{buffer}"
 
 
 def call_text(name: str, operands: list[str], results: tuple[str, ...] = ()) -> str:

@@ -129,7 +129,7 @@ def _piece(loop: For) -> str:
 
 
 def _at(buffer: str, at: Affine) -> str:
-    return f"{buffer} + {position_text(at)}" if at != Affine(0, ()) else buffer
+    return f"{buffer} + {position_text(at)}" if not at.is_zero else buffer
 
 
 def _call(name: str, operands: Iterable[str], results: Iterable[str] = ()) -> str:

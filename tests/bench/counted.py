@@ -35,6 +35,8 @@ from nbgrad.bench.libraries import (
     nbgrad_library,
 )
 from nbgrad.bench.workloads import runner, workloads
+from nbgrad.compiler.machine import optimized
+from nbgrad.static.entry.run import Run
 from nbgrad.static.reads import guard
 from nbgrad.values.replay import AFTER
 
@@ -129,10 +131,10 @@ def compiled(name: str) -> dict[str, int]:
 
 
 def instructions(function: Any) -> int:
-    """LLVM's instructions of the optimized program, as callers of its entry link it."""
-    entry = function.only_variant("plan").python.entry
-    (compiled,) = entry._kernel.dispatcher.overloads.values()
-    module = binding.parse_bitcode(compiled.library._bitcode)
+    """LLVM's instructions of the optimized program, with its entry."""
+    variant = function.only_variant("plan")
+    core = variant._emitted.linked
+    module, _ = optimized(core.text + Run(variant.signature, core.name).text, core.modules)
     return sum(
         sum(1 for _ in block.instructions)
         for found in module.functions

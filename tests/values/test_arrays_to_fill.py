@@ -167,7 +167,7 @@ def test_what_makes_no_array_is_refused():
     x = track(X)
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     for make in (np.array, np.asarray, lambda v, like: np.full(2, v, like=like)):
-        with pytest.raises(TypeError, match=r"mask would be lost: give x\.filled"):
+        with pytest.raises(TypeError, match=r"mask would be lost: pass x\.filled"):
             make(masked, like=x)
     with pytest.raises(nbgrad.NoRuleError, match=r"start \+ step \* np\.arange\(n\) is tracked"):
         np.arange(x[1], like=x)  # pyright: ignore

@@ -198,7 +198,7 @@ class _Printer(Module):
             base = Signature.name_of(buffer)
         else:
             base = self.signature.base(buffer)
-        return f"shift({base}, {position_text(at)})" if at != Affine(0, ()) else base
+        return f"shift({base}, {position_text(at)})" if not at.is_zero else base
 
 
 class _Addressing:

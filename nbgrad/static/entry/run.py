@@ -14,6 +14,8 @@ import numpy as np
 
 from ...capi.entry import Array, Number, Result, entry
 from ...compiler.linked import Linked
+from ...compiler.llvm_ops import BOOL, llvm_type
+from ...compiler.llvm_writer import result_type
 from ...compiler.machine import machine_code
 from ...errors import DimensionMismatch
 from ...ir.sizes import is_dynamic
@@ -29,17 +31,10 @@ _WIDENED = {"f": "fpext", "i": "sext", "u": "zext", "b": "zext"}
 _DTYPES = {kind: np.dtype(wide) for kind, wide in zip("fiub", ("f8", "i8", "u8", "?"), strict=True)}
 
 
-def llvm_type(dtype: np.dtype) -> str:
-    """The type of a number in LLVM assembly."""
-    kinds = {"f8": "double", "f4": "float", "b1": "i1"}
-    return kinds.get(dtype.str[1:]) or f"i{8 * dtype.itemsize}"
-
-
 def core_types(signature: Signature) -> tuple[str, list[str]]:
     """The types of the core's result and of its parameters."""
-    numbers = [llvm_type(signature.outputs[i].dtype) for i in signature.scalars()]
-    results = [*numbers, *("i1" for _ in signature.messages)]
-    result = f"{{{', '.join(results)}}}" if len(results) > 1 else (*results, "void")[0]
+    dtypes = [signature.outputs[i].dtype for i in signature.scalars()]
+    result = result_type([*dtypes, *(BOOL for _ in signature.messages)])
     values = signature.inputs
     if signature.packed:
         parameters = ["ptr", *(llvm_type(v.dtype) for v in values if not v.shape)]

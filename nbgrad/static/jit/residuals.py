@@ -16,6 +16,8 @@ import numpy as np
 from ...core.array import Array
 from ...core.primitive import Aval, new_level
 from ...core.symbols import Symbol, is_full, recording, symbol_of, topological
+from ...eager.emission import body_of
+from ...ir.scalar import SCALED
 from ...transforms import trees
 from ...transforms.run import Run
 from ...transforms.transformed import transformed
@@ -27,8 +29,13 @@ from ..trace.program import Program, replay_from
 from ..trace.record import Recorder, trace
 from .derived import Derived
 
-# Sums, differences and products of arrays are computed again rather than written and read.
-_CHEAP = ("add", "subtract", "multiply", "negative", "where", "scale")
+
+def _is_cheap(symbol: Symbol) -> bool:
+    """Whether a value is computed again rather than written and read: a product, or no dearer."""
+    primitive: Any = symbol.primitive
+    if getattr(primitive, "body", None) is None:
+        return False
+    return body_of(primitive, symbol.params).price <= SCALED.price
 
 
 class Halves:
@@ -220,7 +227,7 @@ def _kept(steps: Sequence[Symbol], given: set[Symbol]) -> dict[Symbol, tuple[Sym
             kept[symbol] = (symbol,)
             continue
         args = [x for x in symbol.args if isinstance(x, Symbol)]
-        cheap = symbol.primitive.name in _CHEAP or (symbol.primitive.linear and len(args) == 1)
+        cheap = _is_cheap(symbol) or (symbol.primitive.linear and len(args) == 1)
         read = dict.fromkeys(x for arg in args for x in kept[arg])
         new = [x for x in read if x not in given]
         if is_full(symbol) or (

@@ -174,5 +174,5 @@ def warns_of_the_cache() -> int:
     """The number of warnings of a fault of the cache in this process."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cache._warn("a fault of the tests", "compiled kernels cannot be stored")
+        cache.warn_once("a fault of the tests", "compiled kernels cannot be stored")
     return len(caught)
