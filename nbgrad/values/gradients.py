@@ -11,12 +11,13 @@ import numpy as np
 
 from ..capi.handout import HandOut
 from ..capi.replaceable import replaceable
+from ..compiler.forks import fork_safe
 from ..core import errstate, modes
 from ..core.array import Array
 from .graph import Leaf, Node, check_fresh, freed, live_children, tick
 
 # Reentrant: a finalizer that runs in the middle may acquire it again.
-lock = threading.RLock()
+lock = fork_safe(threading.RLock())
 
 # The origin of a gradient: the user, `backward` or `accum`, which reuses only its own.
 SEEDED, SWEPT, PULLED = "seeded", "swept", "pulled"

@@ -1,10 +1,13 @@
 """Forks while another thread compiles or holds a lock of ours."""
 
+import ast
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
+import nbgrad
 from nbgrad.compiler.forks import fork_safe
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
@@ -83,3 +86,16 @@ def test_the_thread_that_forks_keeps_what_it_holds():
             lock.release()  # raises where it were not held
             os._exit(0)
     assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_the_locks_of_cached_properties_are_open_in_a_child():
+    """Python has one for all instances of a class until 3.12."""
+    package = Path(nbgrad.__file__).parent
+    closed = []
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and "@cached_property" in ast.unparse(node):
+                decorators = [ast.unparse(each) for each in node.decorator_list]
+                if "with_open_properties" not in decorators:
+                    closed.append(f"{path.name}: {node.name}")
+    assert not closed

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler import llvm
+from ...compiler.forks import with_open_properties
 from ...compiler.linked import Linked
 from ...compiler.llvm_core import write_core
 from ...ir.affine import Affine
@@ -41,6 +42,7 @@ BRIEF = 10_000
 
 
 @dataclass
+@with_open_properties
 class Emitted:
     """The code of one program, and what can be told of it."""
 

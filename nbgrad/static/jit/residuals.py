@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.forks import with_open_properties
 from ...core.array import Array
 from ...core.primitive import Aval, new_level
 from ...core.symbols import Symbol, is_full, recording, symbol_of, topological
@@ -38,6 +39,7 @@ def _is_cheap(symbol: Symbol) -> bool:
     return body_of(primitive, symbol.params).price <= SCALED.price
 
 
+@with_open_properties
 class Halves:
     """Both halves: the layout of the forward program's outputs, and the program of the pullback.
 
