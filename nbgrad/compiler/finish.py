@@ -7,6 +7,7 @@ from typing import Any
 from numba.core import types
 
 from .edge import Edge
+from .externals import know_runtime
 from .front.syntax import Unsupported
 from .numba_api import (
     Environment,
@@ -14,7 +15,6 @@ from .numba_api import (
     PythonFunctionDescriptor,
     _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]
     compile_result,
-    rtsys,
     signature,
 )
 from .python_entry import add_entry
@@ -39,6 +39,7 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
         abi_tags=[flags.get_mangle_string()], uid=identity.unique_id,
     )  # fmt: skip
     environment = Environment.from_fndesc(described)
+    know_runtime(target)
     wanted = {"exact"} if not flags.fastmath else set()
     edge = Edge(function, state.args, wanted | ({"inline"} if flags.forceinline else set()))
     described.restype = edge.result
@@ -48,7 +49,6 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
         emitted = edge.describe(target, module, described)
         if is_called:
             add_entry(target, library, emitted, described, environment, flags.release_gil)
-        library.add_linking_library(rtsys.library)
         edge.add_to(library, module)
     library.finalize()
     if is_called:

@@ -10,7 +10,7 @@ import numba
 
 from .cache import compiling, file_name, folder, loaded, save, turn_for, warn_once
 from .compile_lock import Turn
-from .externals import know_runtime, refresh
+from .externals import know_runtime
 from .numba_api import compiler, environment
 from .payload import packed, unpacked
 from .pipeline import Library
@@ -41,7 +41,6 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
         def watched(*args):
             with compiling:
                 try:
-                    refresh(dispatcher.targetctx)
                     return compile_one(*args)
                 except BaseException:
                     dispatcher._cache.end_turn()

@@ -14,7 +14,7 @@ from llvmlite import binding
 from numba.core import types
 
 from ..errors import CacheWarning
-from .externals import find_blas
+from .externals import find_blas, refresh
 from .finish import compiled
 from .front.syntax import Foreign, Textless
 from .numba_api import (
@@ -274,23 +274,43 @@ def _note(function: Any, refused: Exception) -> None:
         )
 
 
+class _NotRefreshed:
+    """A context of Numba that does not load its registries, which takes a tenth of a second."""
+
+    def __init__(self, context: Any):
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def refresh(self) -> None: ...
+
+
 class _Pipeline(CompilerBase):
-    """Our own front end, and Numba's for functions outside of its subset of Python."""
+    """Our front end, and Numba's for functions that it does not read."""
 
     lowering = _Finishing
     library: ClassVar[type] = Library
 
+    def __init__(self, typing: Any, target: Any, *rest: Any):
+        super().__init__(_NotRefreshed(typing), _NotRefreshed(target), *rest)
+        self.state.typingctx = typing
+
     def compile_extra(self, func):
         state = self.state
         if state.targetctx.enable_boundscheck:  # NUMBA_BOUNDSCHECK
-            return super().compile_extra(func)
+            return self._by_numba(func)
         library = self.library(state.targetctx.codegen(), func.__qualname__)
         try:
             return compiled(func, state, library, self.library is Library)
         except Exception as refused:  # Numba decides whether it is an error, and tells it
-            result = super().compile_extra(func)
+            result = self._by_numba(func)
             _note(func, refused)
             return result
+
+    def _by_numba(self, func):
+        refresh(self.state.targetctx)
+        return super().compile_extra(func)
 
     def define_pipelines(self):
         manager = _Passes("nbgrad")
