@@ -230,7 +230,7 @@ def test_pickles_and_texts():
     assert f(np.arange(3.0)) == pytest.approx(np.sum(np.sin(np.arange(3.0))))
     again = nbgrad.compile(decorated.function, dynamic={"x": ("n",)})
     again(np.ones(2))
-    assert "range(0, n, 8192)" in again.source
+    assert "range(0, n, 4096)" in again.source
     assert "def loop0(p0, n):" in again.source
     for stage in (again.program, again.lowered, again.schedule, again.loops, again.plan):
         assert "1009" not in str(stage)
