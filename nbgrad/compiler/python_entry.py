@@ -13,7 +13,8 @@ from numba.core import cgutils, types
 
 from ..runtime.layout import DATA, HEAD, IS_KNOWN, ITEMS, LENGTHS, STRIDES
 from .edge import Described
-from .numba_api import PyCallWrapper
+from .externals import refresh
+from .numba_api import PyCallWrapper, rtsys
 from .numba_arrays import array_of
 
 _WORD = ir.IntType(64)
@@ -36,6 +37,8 @@ def add_entry(
         entry.raises = function.raises
         entry.build()
     else:
+        refresh(target)
+        library.add_linking_library(rtsys.library)
         target.create_cpython_wrapper(library, described, environment, None, release_gil)
 
 
