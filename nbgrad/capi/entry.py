@@ -53,7 +53,7 @@ class Number:
 
 
 Result: TypeAlias = int | tuple["Result", ...] | None
-"""What an entry returns: number i that the code gives, argument i for ~i, a tuple, or None."""
+"""The result of an entry: number i that the code gives, argument i for ~i, a tuple, or None."""
 
 
 def entry(

@@ -87,7 +87,7 @@ def _type(text: str) -> Any:
 
 
 def _by_numba(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
-    """The code of a function that Numba compiles. What it raises is ignored."""
+    """Return the bitcode of a function that Numba compiles. Its exceptions are ignored."""
     function.compile(kinds)
     found = function.overloads[kinds]
     context: Any = cpu_target.target_context  # pyright: ignore[reportAttributeAccessIssue]

@@ -120,7 +120,7 @@ def turn_for(name: str) -> Turn | None:
 
 
 def loaded(name: str, read: Callable[[memoryview], _T], is_counted: bool = True) -> _T | None:
-    """What `read` makes of the file `name`; None where there is no such file, or a bad one."""
+    """Return `read` of the contents of the file `name`, or None if it is missing or damaged."""
     store = folder()
     if store is None:
         return None
@@ -209,7 +209,7 @@ def folder() -> Folder | None:
 
 
 def _checked(name: str, blob: bytes) -> memoryview:
-    """What follows the checksum of a file. Raises ValueError where that is wrong."""
+    """Return the contents of a file behind its checksum. Raises ValueError if that is wrong."""
     view = memoryview(blob)
     start = len(MAGIC) + 32
     if blob[: len(MAGIC)] != MAGIC:

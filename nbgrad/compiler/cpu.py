@@ -1,4 +1,4 @@
-"""What the CPU's code needs beyond the kernel IR: statements that LLVM makes better code of.
+"""Statements for the CPU alone, which let LLVM generate faster code.
 
 `prepared` takes the statements of a kernel and gives those that are written:
 

@@ -279,7 +279,8 @@ entry:
   %no.home = icmp eq ptr %home, null
   br i1 %no.home, label %failed, label %found
 found:
-  %answer = call ptr (ptr, ptr, ptr, ...) @PyObject_CallMethod(ptr %home, ptr @address.nbgrad, ptr @form.nbgrad, ptr @name.{label})
+  %answer = call ptr (ptr, ptr, ptr, ...) @PyObject_CallMethod(
+    ptr %home, ptr @address.nbgrad, ptr @form.nbgrad, ptr @name.{label})
   call void @Py_DecRef(ptr %home)
   %no.answer = icmp eq ptr %answer, null
   br i1 %no.answer, label %failed, label %answered
@@ -308,7 +309,7 @@ done:
   %known = phi i64 [%word, %entry], [%new, %ask]
   %out = inttoptr i64 %known to ptr
   ret ptr %out
-}}"""  # noqa: E501
+}}"""
 _OF_PYTHON = """
 @address.nbgrad = internal constant [8 x i8] c"address\\00"
 @form.nbgrad = internal constant [2 x i8] c"s\\00"

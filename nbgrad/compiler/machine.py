@@ -163,6 +163,6 @@ def _machine() -> Any:
 
 @cache
 def _engine() -> Any:
-    """What loads machine code, for the whole process."""
+    """Return the engine that loads machine code, one for the process."""
     managed = config.USE_LLVMLITE_MEMORY_MANAGER  # pyright: ignore[reportAttributeAccessIssue]
     return binding.create_mcjit_compiler(binding.parse_assembly(""), _machine(), managed)
