@@ -256,9 +256,8 @@ fallbacks: list[str] = []
 
 
 def _note(function: Any, refused: Exception) -> None:
-    """Record that Numba compiles a function, and warn once if it is one of nbgrad's own. There is
-    no warning for a package that was installed without its source."""
-    left_to_numba.append(function.__qualname__)
+    """Record that Numba compiled a function of nbgrad's own, and warn once. There is no warning
+    for a package that was installed without its source."""
     # Copies of strided arguments need Numba's runtime, which our own front end does without.
     meant = not isinstance(refused, Foreign) and "NRT required" not in str(refused)
     if not meant or not str(function.__module__).startswith(_OURS):
@@ -304,6 +303,7 @@ class _Pipeline(CompilerBase):
         try:
             return compiled(func, state, library, self.library is Library)
         except Exception as refused:  # Numba decides whether it is an error, and tells it
+            left_to_numba.append(func.__qualname__)
             result = self._by_numba(func)
             _note(func, refused)
             return result

@@ -96,6 +96,9 @@ mean_row.pushforward = _mean_push
 def sum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
     """Sum over `axis`: an int, a tuple of ints, or None for all. Pullback: ct broadcast to x."""
     if dtype is not None or where is not True:
+        if not is_float(dtype):
+            start = 0 if initial is None else initial
+            return counted(np.sum, a, axis, dtype, keepdims=keepdims, initial=start, where=where)
         a = chosen("sum", a, dtype, where, 0)
     axes = shapes.axes_of(axis, len(a.aval.shape), "sum", of_ufunc=True)
     total = a.bind1(sum_row, a, axes=axes, keepdims=bool(keepdims))
@@ -106,6 +109,8 @@ def sum(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where
 def mean(a, axis=None, dtype=None, *, keepdims: bool = False, where=True):
     """Mean over `axis`; nan for no elements, as in NumPy."""
     if dtype is not None or where is not True:
+        if not is_float(dtype):
+            return counted(np.mean, a, axis, dtype, keepdims=keepdims, where=where)
         a = chosen("mean", a, dtype)
         if where is not True:
             total = sum(a, axis, keepdims=keepdims, where=where)
@@ -117,6 +122,19 @@ def mean(a, axis=None, dtype=None, *, keepdims: bool = False, where=True):
 def count(a, axis, keepdims, where):
     """The number of elements along `axis` selected by the mask `where`."""
     return np.sum(np.broadcast_to(where, shape_of(a)), axis=axis, keepdims=keepdims)
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether a reduction in this dtype, None for that of its argument, has a derivative."""
+    return dtype is None or np.dtype(dtype).kind == "f"
+
+
+def counted(function: Callable, a, axis, dtype, **options):
+    """A reduction in a dtype of integers or bools, which has no derivative."""
+    whole = a.astype(dtype)
+    if type(whole) is np.ndarray:
+        return function(whole, axis, dtype, **options)
+    return function(whole, axis, **options).astype(dtype)
 
 
 def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
@@ -320,6 +338,9 @@ prod_row = Custom(
 @implements(np.prod)
 def prod(a, axis=None, dtype=None, *, keepdims: bool = False, initial=None, where=True):
     """Product over `axis`. Pullback: ct times the product of the other elements."""
+    if not is_float(dtype):
+        start = 1 if initial is None else initial
+        return counted(np.prod, a, axis, dtype, keepdims=keepdims, initial=start, where=where)
     a = chosen("prod", a, dtype, where, 1)
     axes = shapes.axes_of(axis, len(shape_of(a)), "prod", of_ufunc=True)
     out = bind(prod_row, a, axes=axes, keepdims=bool(keepdims))

@@ -12,7 +12,7 @@ from .dtypes import FLOATS, held, kind_of, type_of
 from .families import Linear, sample
 from .forms import reductions as forms
 from .recurrences import products
-from .reduce import chosen
+from .reduce import chosen, counted, is_float
 
 _FEW = 4096
 """Elements up to which NumPy's loop is as fast as a kernel."""
@@ -57,6 +57,8 @@ def _along(x, axis, op: str):
 @implements(np.cumsum)
 def cumsum(a, axis=None, dtype=None):
     """Cumulative sums along `axis`, or of the flattened array if it is None."""
+    if not is_float(dtype):
+        return counted(np.cumsum, a, axis, dtype)
     a, axis = _along(chosen("cumsum", a, dtype), axis, "cumsum")
     return bind(cumsum_row, a, axis=axis, reverse=False)
 
@@ -94,6 +96,8 @@ def joined(join: Callable, x):
 def cumprod(a, axis=None, dtype=None):
     """Cumulative products along `axis`, or of the flattened array if it is None. Derivatives of
     every order are exact where elements are 0."""
+    if not is_float(dtype):
+        return counted(np.cumprod, a, axis, dtype)
     a, axis = _along(chosen("cumprod", a, dtype), axis, "cumprod")
     a = a.astype(type_of(np.cumprod, a.dtype))
     return np.moveaxis(products(np.moveaxis(a, axis, -1)), -1, axis)

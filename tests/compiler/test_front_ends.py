@@ -52,6 +52,7 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     "a type by branch, kept": ("v = TWO > 1\nif v:\n return 1\nreturn 0.5", (0,)),
     "and of constants": ("return OFF and 0.5, FLAG and 0.5, 0 and flag", (0,)),
     "narrow constants": ("return np.uint8(300), np.uint8(-1), np.int32(2.7), np.int8(n)", (400,)),
+    "narrow integers change sign": ("return -np.uint8(n), ~np.uint32(n), -np.int8(n)", (3, -128)),
     "large integers as float32": ("return np.float32(HUGE + 2**38 + 1)", (0,)),
     "a range of 32 bits": ("t = 0\nfor i in range(np.int32(3)):\n t += i << n\nreturn t", (33,)),
     "identity of numbers": ("return TWO is TWO, NONE is None", (0,)),

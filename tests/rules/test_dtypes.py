@@ -237,3 +237,17 @@ def test_numbers_that_ediff1d_cannot_put_beside_integers():
     for f in (nbgrad.compile, nbgrad.vmap):
         with pytest.raises(TypeError, match="to_end of dtype float64 is not that of int64"):
             f(lambda x: np.ediff1d(x, to_end=0.5))(np.array([[1, 2]]))
+
+
+@pytest.mark.parametrize("f", [np.sum, np.mean, np.prod, np.cumsum], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [int, np.int32, bool])
+@pytest.mark.parametrize("where", [True, np.array([True, False, True])])
+def test_reductions_to_integers_are_numpys(f, dtype, where):
+    options = {} if where is True or f is np.cumsum else {"where": where}
+    x = np.array([1.5, 2.0, -3.0])
+    expected = np.asarray(f(x, axis=0, dtype=dtype, **options))
+    for way in (lambda g, x: g(nbgrad.track(x)), lambda g, x: nbgrad.compile(g)(x)):
+        found = way(lambda x: f(x, axis=0, dtype=dtype, **options), x)
+        assert not isinstance(found, nbgrad.TrackedArray)
+        np.testing.assert_array_equal(found, expected)
+        assert np.asarray(found).dtype == expected.dtype

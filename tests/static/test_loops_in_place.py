@@ -258,9 +258,9 @@ def inside(core: Core) -> Iterator[Any]:
             yield statement
 
 
-def longest(f: Callable, *args: Any) -> int:
+def longest(f: Callable, *args: Any) -> float:
     """The most elements that one statement of a step goes over."""
-    counts = [0]
+    counts: list[float] = [0]
     for statement in inside(nbgrad.compile(f).variant(*args)._emitted.core):
         if isinstance(statement, RunKernel):
             loops = [s for s in walk(statement.kernel.body) if isinstance(s, For)]

@@ -86,7 +86,7 @@ def test_what_a_function_keeps_is_leaked():
     for transform in (grad(compile(f)), vmap(compile(f))):
         transform(XS)
         with pytest.raises(nbgrad.LeakedValueError, match="compile of f"):
-            kept[-1] + 1.0
+            _ = kept[-1] + 1.0
 
 
 def test_positions_are_checked():

@@ -171,7 +171,9 @@ class Emitter:
             return self.cast(x, dtype)
         if function is operator.invert and dtype.kind == "f":
             raise Unsupported("the bits of a float")
-        return self.applied(dtypes.NAMES[function], [self.cast(x, dtype)], dtype)
+        # Narrow integers wrap around in their own dtype, before they are widened.
+        own = dtype if x.dtype == BOOL else x.dtype
+        return self.cast(self.applied(dtypes.NAMES[function], [self.cast(x, own)], own), dtype)
 
     def _whole_power(self, x: Value, exponent: int) -> Value:
         """x ** exponent as products."""
