@@ -28,14 +28,14 @@ class Linked:
     """A function of a module of LLVM code, callable from compiled code.
 
     `parameters` are dtypes of numbers, or `("ptr", dtype)`; `find` gives the compiled functions of
-    ours that the code calls by name. `text` is the assembly of the module, in which those are
-    declared, and the function is internal.
+    ours that the code calls by name, beside device functions. `text` is the assembly of the module,
+    in which those are declared, and the function is internal.
     """
 
     def __init__(
         self, name: str, module: Module, parameters: Sequence[Any], find: Callable[[str], Any]
     ):
-        self.name, self._find = module.cores[name], find
+        self.name, self._find, self._devices = module.cores[name], find, module.devices
         self._needs = {symbol: Need(*need) for symbol, need in module.needs.items()}
         self.parameters, self.results = parameters, module.results[self.name]
         declared = [need.declaration(symbol) for symbol, need in self._needs.items()]
@@ -46,7 +46,7 @@ class Linked:
 
     def modules(self) -> Iterator[Any]:
         """LLVM modules with the functions that the text declares."""
-        return modules(self._needs, self._find)
+        return modules(self._needs, lambda name: self._devices.get(name) or self._find(name))
 
     @cached_property
     def function(self) -> Any:

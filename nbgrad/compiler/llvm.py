@@ -57,6 +57,7 @@ class Module:
         self._texts: dict[int, tuple[Kernel, str]] = {}  # by identity
         self._returned: dict[str, list[np.dtype]] = {}  # by text
         self.needs: dict[str, tuple[str, tuple[str, ...], str]] = {}
+        self.devices: dict[str, Callable] = {}  # by name
         self.intrinsics: dict[str, str] = {}  # declarations by name
         self.attributes = ' "prefer-vector-width"="512"' if is_wide() else ""
 
@@ -103,8 +104,11 @@ class Module:
         self._returned[text] = dtypes
         return text
 
-    def symbol(self, name: str, types: Sequence[str], result: str) -> str:
-        """The symbol of a function that is defined elsewhere."""
+    def symbol(self, function: str | Callable, types: Sequence[str], result: str) -> str:
+        """The symbol of a function that is defined elsewhere: by its name, or a device function."""
+        name = function if isinstance(function, str) else function.__name__
+        if not isinstance(function, str):
+            assert self.devices.setdefault(name, function) is function, name
         symbol = ".".join(["nbgrad", name, *(_CODES.get(t, t) for t in types)])
         self.needs[symbol] = name, tuple(types), result
         return symbol
@@ -238,8 +242,10 @@ class FunctionWriter(Writer):
         positive = self.emit(f"icmp sgt i64 {value.text}, 1")
         return self.emit(f"select i1 {positive}, i64 {value.text}, i64 1")
 
-    def _outside(self, name: str, given: Sequence[tuple[str, str]], kinds: Sequence[str]) -> None:
-        symbol = self.module.symbol(name, kinds, "void")
+    def _outside(
+        self, function: str | Callable, given: Sequence[tuple[str, str]], kinds: Sequence[str]
+    ) -> None:
+        symbol = self.module.symbol(function, kinds, "void")
         self.add(f'call void @"{symbol}"({", ".join(f"{t} {x}" for t, x in given)})')
 
     def _for(self, loop: For) -> None:

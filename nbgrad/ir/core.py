@@ -4,7 +4,7 @@ A `Core` takes buffers and numbers. Its steps run kernels on pointers, call devi
 BLAS, compute numbers, and repeat the core of a loop's step.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -42,11 +42,13 @@ class RunKernel:
 
 @dataclass(frozen=True)
 class RunDevice:
-    """A device function on pointers and numbers: sizes, or floats."""
+    """A device function, such as one of `nbgrad/kernels/`, on pointers and numbers: sizes, or
+    floats. `extents` are the numbers of elements behind its pointers."""
 
-    function: str
+    function: Callable
     pointers: tuple[Address, ...]
     sizes: tuple[int | float, ...]
+    extents: tuple[int, ...]
 
 
 @dataclass(frozen=True)

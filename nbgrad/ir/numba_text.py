@@ -4,7 +4,7 @@
 The same kernel is printed once for a module, however often it is called.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -46,11 +46,15 @@ class Line(NamedTuple):
 class Module:
     """The functions of a program as text: kernels, the cores of its loops, its core.
 
-    `base(buffer, dtype, at)` is the expression for a pointer to an element of a core's buffer.
+    `base(buffer, dtype, at)` is the expression for a pointer to an element of a core's buffer;
+    device functions get other names than those that are `taken`.
     """
 
-    def __init__(self, base: Callable[[Hashable, np.dtype, Affine], str]):
-        self._base = base
+    def __init__(
+        self, base: Callable[[Hashable, np.dtype, Affine], str], taken: Set[str] = frozenset()
+    ):
+        self._base, self.taken = base, taken
+        self.devices: dict[str, Callable] = {}  # by the names that they have here
         self.kernels: dict[str, str] = {}  # names by text
         self.notes: dict[str, list[str]] = {}  # of kernels: the user's lines
 
@@ -109,9 +113,12 @@ class Module:
             ]
             return call_text(name, operands, statement.results)
         if isinstance(statement, RunDevice):
-            self._note(statement.function, lines)
+            name = statement.function.__name__
+            name += "_device" * (name in self.taken)
+            self.devices[name] = statement.function
+            self._note(name, lines)
             operands = [*map(self._pointer, statement.pointers), *map(str, statement.sizes)]
-            return call_text(statement.function, operands)
+            return call_text(name, operands)
         if isinstance(statement, RunCore):
             operands = [
                 self._pointer(x) if isinstance(x, Address) else operand_text(x)

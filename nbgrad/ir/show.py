@@ -65,7 +65,9 @@ class Shown:
             operands = [*map(self._pointer, s.pointers), *map(operand_text, s.numbers)]
             return [_call(name, operands, s.results)]
         if isinstance(s, RunDevice):
-            return [_call(s.function, [*map(self._pointer, s.pointers), *map(str, s.sizes)])]
+            return [
+                _call(s.function.__name__, [*map(self._pointer, s.pointers), *map(str, s.sizes)])
+            ]
         if isinstance(s, RunCore):
             if id(s.core) not in self._cores:
                 self._cores[id(s.core)] = self._core(s.core)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from checkers.blocks import Block, Pointer
-from checkers.devices import DEVICES
+from checkers.devices import run_device
 from checkers.meaning import Frame, Numbers, operand_of, position_of, prepare, prepare_all
 from nbgrad.ir.core import (
     Address,
@@ -127,7 +127,7 @@ class _Machine:
             numbers.update(zip(statement.results, results, strict=True))
         elif isinstance(statement, RunDevice):
             pointers = [self._pointer(p, frame) for p in statement.pointers]
-            DEVICES[statement.function](*pointers, *statement.sizes)
+            run_device(statement, pointers)
         elif isinstance(statement, RunCore):
             results = self._enter(statement, frame)
             numbers.update(zip(statement.results, results, strict=True))

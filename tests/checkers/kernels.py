@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.devices import EXTENTS
+from checkers.devices import written as written_by_device
 from checkers.scope import Range, Room, Scope, require, require_dtype
 from nbgrad.errors import TraceError
 from nbgrad.ir.affine import Affine
@@ -92,9 +92,9 @@ def _steps(steps: Iterable[CoreStep], scope: Scope, scratch: int) -> None:
         elif isinstance(statement, RunKernel):
             _run(statement, scope)
         elif isinstance(statement, RunDevice):
-            counts = EXTENTS[statement.function](*statement.sizes)
-            for pointer, count in zip(statement.pointers, counts, strict=True):
-                scope.touch(pointer.buffer, pointer.at, pointer.dtype, count, statement.function)
+            for pointer, count in zip(statement.pointers, statement.extents, strict=True):
+                user = statement.function.__name__
+                scope.touch(pointer.buffer, pointer.at, pointer.dtype, count, user)
         elif isinstance(statement, RunCore):
             _enter(statement, scope)
         else:
@@ -185,8 +185,8 @@ def _written(core: Core) -> set[Hashable]:
             pairs = zip(statement.core.parameters, statement.arguments, strict=False)
             written |= {x.buffer for parameter, x in pairs
                         if parameter in inner and isinstance(x, Address)}  # fmt: skip
-        elif isinstance(statement, RunDevice) and statement.function in ("move", "clear"):
-            written.add(statement.pointers[0].buffer)
+        elif isinstance(statement, RunDevice):
+            written.add(statement.pointers[written_by_device(statement)].buffer)
         elif isinstance(statement, Store):
             written.add(statement.buffer)
     return written

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nbgrad.compiler.pointers import move
 from nbgrad.ir.affine import Affine
 from nbgrad.ir.core import Core, Repeat, RunCore, RunDevice, RunKernel, Scratch
 from nbgrad.ir.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
@@ -169,7 +170,7 @@ class CFunction:
                 operands = [*pointers, *map(self.operand, s.numbers), *results]
                 name = kernel_name(s.kernel, self.kernels)
                 self.lines.append(f"{name}({', '.join(operands)});")
-            case RunDevice(function="move"):
+            case RunDevice(function=function) if function is move:
                 to, source = (self.pointer(p.buffer, p.at, p.dtype) for p in s.pointers)
                 self.lines.append(f"memcpy({to}, {source}, {s.sizes[0]} * sizeof *{to});")
             case _:

@@ -1,5 +1,7 @@
 """How much is compiled for a program: lines, kernels, machine code."""
 
+from functools import cache
+
 import numba
 import numpy as np
 import pytest
@@ -87,10 +89,18 @@ class Places:
         return buffer, along(at, steps[0])
 
 
+@cache
+def device(name):
+    """A device function of this name."""
+    return type(name, (), {})
+
+
 def calls(*given):
     """Steps that call functions on pointers to elements of p: (name, element, lines...)."""
     return [
-        CoreStep(RunDevice(name, (Address("p", Affine(at, ()), FLOAT),), ()), tuple(lines))
+        CoreStep(
+            RunDevice(device(name), (Address("p", Affine(at, ()), FLOAT),), (), (1,)), tuple(lines)
+        )
         for name, at, *lines in given
     ]
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from ...ir.affine import Axis
 from ...ir.reductions import MINIMUM, Reduction
-from ...kernels.sorting import in_lanes
+from ...kernels.selection import partitioned
+from ...kernels.sorting import in_lanes, ordered, ordered_together, searched
 from ..dtypes import BOOL, INT
 
 
@@ -26,11 +27,11 @@ def argsort(graph, symbol, x):
     places = tuple(sorted(set(symbol.params["kth"])))
     # The second half is scratch space.
     if in_lanes(rows, n):
-        found = graph.call((2, rows, n), INT, (moved,), "ordered_together", (rows, n))
+        found = graph.call((2, rows, n), INT, (moved,), ordered_together, (rows, n))
     elif places:
-        found = graph.call((2, rows, n), INT, (moved,), "partitioned", (rows, n, *places))
+        found = graph.call((2, rows, n), INT, (moved,), partitioned, (rows, n, *places))
     else:
-        found = graph.call((2, rows, n), INT, (moved,), "ordered", (rows, n))
+        found = graph.call((2, rows, n), INT, (moved,), ordered, (rows, n))
     first = graph.reshape(found, (2, *moved.shape))
     return graph.transpose(_first(graph, first), back)
 
@@ -66,7 +67,7 @@ def searchsorted(graph, symbol, a, v):
     if not a.size or not v.size:
         return graph.full(0, v.shape, INT)
     flat = graph.reshape(v, (v.size,))
-    out = graph.call((v.size,), INT, (a, flat), "searched", (a.size, v.size, right))
+    out = graph.call((v.size,), INT, (a, flat), searched, (a.size, v.size, right))
     return graph.reshape(out, v.shape)
 
 

@@ -6,7 +6,7 @@ core become LLVM code; as the text of a Numba module they are for people, and fo
 compiles nothing.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -96,7 +96,7 @@ class Emitted:
     @cached_property
     def printer(self) -> "_Printer":
         """Prints the core and its kernels."""
-        return _Printer(self.signature)
+        return _Printer(self.signature, taken={self.name, *self.core.sizes})
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -114,7 +114,7 @@ class Emitted:
         texts.append(printer.core_text(self.core, printer.parameters(self.core), lines))
         texts.append(njit_entry.entry(self.signature))
         text = "\n\n".join(texts)
-        return header(text) + text
+        return header(text, printer.devices) + text
 
     @property
     def notes(self) -> dict[str, list[str]]:
@@ -176,11 +176,15 @@ class _Printer(Module):
     """Prints a core whose arrays lie where `signature` says, or, without one, behind its
     parameters; `share_kernels` is the printer whose kernels it shares."""
 
-    def __init__(self, signature: Signature | None, share_kernels: "_Printer | None" = None):
-        super().__init__(self._pointed)
+    def __init__(
+        self, signature: Signature | None, share_kernels: "_Printer | None" = None,
+        taken: Set[str] = frozenset(),
+    ):  # fmt: skip
+        super().__init__(self._pointed, taken if share_kernels is None else share_kernels.taken)
         self.signature = signature if signature is not None and signature.packed else None
         if share_kernels is not None:
             self.kernels, self.notes = share_kernels.kernels, share_kernels.notes
+            self.devices = share_kernels.devices
 
     def parameters(self, core: Core) -> list[str]:
         names = _parameters(core)

@@ -8,7 +8,7 @@ last line that names it.
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from ...compiler.forks import with_open_properties
 from ...compiler.program import DISABLED
 from ...ir.imports import names_used
 from ...ir.sizes import is_dynamic, names_in, value_of
-from ...kernels import banded, exponentials, random, scalar, selection, systems
+from ...kernels import scalar
 from ...threads import helpers
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK, is_large
@@ -124,20 +124,10 @@ _IMPORTS = {
         "uint8",
     ),
     "nbgrad.errors": ("DimensionMismatch",),
-    "nbgrad.kernels.banded": tuple(banded.__all__),
     "nbgrad.kernels.blas": ("gemm_at",),
-    "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
     "nbgrad.compiler.kernel": ("device", "exact"),
     "nbgrad.compiler.pointers": tuple(pointers.__all__),
-    "nbgrad.kernels.random": tuple(random.__all__),
-    "nbgrad.kernels.running": (
-        "convolved", "cumsum", "cumsum_back", "overlapped", "recurred", "recurred_back",
-        "slid",
-    ),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
-    "nbgrad.kernels.selection": tuple(selection.__all__),
-    "nbgrad.kernels.sorting": ("ordered", "ordered_together", "searched"),
-    "nbgrad.kernels.systems": tuple(systems.__all__),
     "nbgrad.threads.helpers": tuple(helpers.__all__),
     "nbgrad.compiler.argument_checks": tuple(argument_checks.__all__),
 }  # fmt: skip
@@ -176,14 +166,19 @@ def size_names(names: Iterable[str]) -> dict[str, str]:
     return spelled
 
 
-def header(text: str) -> str:
-    """The imports of a module's text."""
+def header(text: str, devices: Mapping[str, Callable] = {}) -> str:
+    """The imports of a module's text, which calls device functions by these names."""
     used = names_used(text)
     lines = ["import numpy as np"]
     for module, names in _IMPORTS.items():
         known = sorted(used & set(names))
         if known:
             lines.append(f"from {module} import {', '.join(known)}")
+    for name, function in devices.items():
+        if name not in _TAKEN:
+            own = function.__name__
+            renamed = f" as {name}" if name != own else ""
+            lines.append(f"from {function.__module__} import {own}{renamed}")
     return "\n".join(lines) + "\n\n\n"
 
 

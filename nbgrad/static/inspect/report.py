@@ -222,7 +222,7 @@ def _step(planned: FusionGroup | Single, steps: list[CoreStep], emitted: Emitted
             what = "product " + " @ ".join(f"({shape})" for shape in shapes)
             flops = 2 * value.size * value.args[0].shape[-1]
         elif isinstance(value, DeviceCall):
-            what, flops = f"{value.function} {', '.join(shapes)}", value.size
+            what, flops = f"{value.function.__name__} {', '.join(shapes)}", value.size
         else:
             what = f"loop {', '.join(shapes)}"
         uses = _uses_of_value(value, memory)

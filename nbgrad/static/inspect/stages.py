@@ -196,7 +196,7 @@ class _Names:
             return f"{value.kind.name} over {axes} of {args[0]}"
         kind = type(value).__name__.lower()
         if isinstance(value, DeviceCall):
-            return f"{value.function}({', '.join(args)})"
+            return f"{value.function.__name__}({', '.join(args)})"
         if isinstance(value, Scan):
             return f"loop of {value.step.n} steps from {', '.join(args)}"
         if isinstance(value, Choice):

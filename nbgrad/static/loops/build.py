@@ -121,8 +121,10 @@ class CoreBuilder(Elements):
             self.add(RunKernel(product, pointers), [value.line])
 
     def _call(self, value: DeviceCall) -> None:
-        pointers = (*map(self.pointer, value.args), self.pointer(value))
-        self.add(RunDevice(value.function, pointers, value.sizes), [value.line])
+        arrays = (*value.args, value)
+        pointers, extents = map(self.pointer, arrays), (array.size for array in arrays)
+        run = RunDevice(value.function, tuple(pointers), value.sizes, tuple(extents))
+        self.add(run, [value.line])
 
     def _number(self, step: Single) -> None:
         self._line = (step.value.line,)

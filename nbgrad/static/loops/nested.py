@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ...compiler.pointers import move
 from ...ir.core import Address, CoreStep, If, RunCore, RunDevice
 from ...ir.statements import Literal, Operand, Variable
 from ..lower.buffered import Choice, Item
@@ -32,7 +33,7 @@ class Writer:
     @staticmethod
     def copy(source: Address | Operand, to: Address, size: int, where: list) -> None:
         assert isinstance(source, Address)
-        where.append(RunDevice("move", (to, source), (size,)))
+        where.append(RunDevice(move, (to, source), (size,), (size, size)))
 
 
 def write_choice(outer: "CoreBuilder", single: Single) -> None:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ...compiler.pointers import clear
 from ...ir.affine import Affine, affine_of
 from ...ir.core import Address, CoreStep, If, Repeat, RunCore, RunDevice
 from ...ir.scalar import parse
@@ -180,7 +181,7 @@ class _Writer(Writer):
         item = self.items.get(("y", k))
         if item is not None and self.step.ending:  # a later step may not be made
             whole = self.outer.pointer(item)
-            self.before.append(RunDevice("clear", (whole,), (item.size,)))
+            self.before.append(RunDevice(clear, (whole,), (item.size,), (item.size,)))
         if value.shape == ():
             name = self.outer.fresh()
             self.returned.append(name)
