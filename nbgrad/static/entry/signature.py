@@ -174,11 +174,13 @@ def header(text: str, devices: Mapping[str, Callable] = {}) -> str:
         known = sorted(used & set(names))
         if known:
             lines.append(f"from {module} import {', '.join(known)}")
-    for name, function in devices.items():
+    others: dict[str, list[str]] = {}
+    for name, function in sorted(devices.items()):
         if name not in _TAKEN:
             own = function.__name__
-            renamed = f" as {name}" if name != own else ""
-            lines.append(f"from {function.__module__} import {own}{renamed}")
+            text = own if name == own else f"{own} as {name}"
+            others.setdefault(function.__module__, []).append(text)
+    lines += [f"from {module} import {', '.join(names)}" for module, names in others.items()]
     return "\n".join(lines) + "\n\n\n"
 
 
