@@ -30,16 +30,7 @@ from ..ir.statements import (
 )
 from .cpu import Guarded, OpaqueLoop, OpaqueNumber, prepared
 from .host import is_wide
-from .llvm_ops import (
-    BOOL,
-    INT,
-    Value,
-    applied,
-    cast,
-    constant,
-    joined,
-    llvm_type,
-)
+from .llvm_ops import BOOL, INT, Value, applied, cast, constant, joined, llvm_type
 from .llvm_writer import Writer, ascii_name, result_type
 
 __all__ = ["FunctionWriter", "Module", "Value", "ascii_name", "result_type"]
