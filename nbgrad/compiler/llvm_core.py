@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..ir.affine import Affine
-from ..ir.core import Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel, Scratch, Slot
-from ..ir.statements import Address, If, Operand
+from ..ir.core import Core, CoreStep, Device, Repeat, Scratch, Slot
+from ..ir.statements import Address, Call, If, Kernel, Operand
 from .llvm import FunctionWriter, Module, ascii_name, result_type
-from .llvm_ops import BOOL, DOUBLE, INT, Value, cast, constant, llvm_type, truth
+from .llvm_ops import BOOL, INT, Value, cast, llvm_type, truth
 
 __all__ = ["write_core"]
 
@@ -90,20 +90,32 @@ class _CoreWriter(FunctionWriter):
 
     # -- calls ----------------------------------------------------------------------------------
 
-    def _call(self, name: str, given: Sequence[tuple[str, str]], results: Sequence[str],
-              dtypes: Sequence[np.dtype]) -> None:  # fmt: skip
-        """Call a function of the module and name its results."""
+    def _call(self, call: Call) -> None:
+        """Call a function and name its results."""
+        function, module, pointers = call.function, self.module, len(call.pointers)
+        if isinstance(function, Device):
+            given = list(map(self._given, call.arguments))
+            kinds = [f"ptr {pointer.dtype.str[1:]}" for pointer in call.pointers]
+            self._outside(function.function, given, [*kinds, *(x for x, _ in given[pointers:])])
+            return
+        if isinstance(function, Kernel):
+            name, wanted = module.name_of(function), [None] * pointers + [*function.dtypes]
+        else:
+            name, wanted = module.cores[function.name], [None] * len(call.arguments)
+        given = list(map(self._given, call.arguments, wanted))
+        given += [("i64", self.operand(size).text) for size in function.sizes]
+        dtypes = module.results[name]
         kind = result_type(dtypes)
-        call = f"call {kind} @{name}({', '.join(f'{t} {x}' for t, x in given)})"
-        if not dtypes:
-            self.add(call)
-            return
         flags = self.flags if kind in ("double", "float") else ""
-        whole = self.emit(call.replace("call ", f"call {flags}", 1))
-        if len(dtypes) == 1:
-            self.define(results[0], Value(whole, dtypes[0]))
+        text = f"call {flags}{kind} @{name}({', '.join(f'{t} {x}' for t, x in given)})"
+        if not dtypes:
+            self.add(text)
             return
-        for i, (result, dtype) in enumerate(zip(results, dtypes, strict=True)):
+        whole = self.emit(text)
+        if len(dtypes) == 1:
+            self.define(call.results[0], Value(whole, dtypes[0]))
+            return
+        for i, (result, dtype) in enumerate(zip(call.results, dtypes, strict=True)):
             self.define(result, Value(self.emit(f"extractvalue {kind} {whole}, {i}"), dtype))
 
     def _given(self, argument: Address | Operand, dtype: np.dtype | None = None) -> tuple[str, str]:
@@ -112,32 +124,6 @@ class _CoreWriter(FunctionWriter):
         value = self.operand(argument)
         value = cast(self, value, dtype) if dtype is not None else value
         return llvm_type(value.dtype), value.text
-
-    def _sizes(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        return [("i64", self.operand(name).text) for name in names]
-
-    def _run_kernel(self, run: RunKernel) -> None:
-        kernel = run.kernel
-        given = [*map(self._given, run.pointers), *map(self._given, run.numbers, kernel.dtypes)]
-        given += self._sizes(kernel.sizes)
-        name = self.module.name_of(kernel)
-        self._call(name, given, run.results, self.module.results.get(name, ()))
-
-    def _run_device(self, run: RunDevice) -> None:
-        numbers = [self._number(n) for n in run.sizes]
-        given = [*map(self._given, run.pointers), *numbers]
-        kinds = [f"ptr {pointer.dtype.str[1:]}" for pointer in run.pointers]
-        self._outside(run.function, given, [*kinds, *(kind for kind, _ in numbers)])
-
-    def _number(self, n: Any) -> tuple[str, str]:
-        """A size, or a float such as the mean of random numbers."""
-        value = constant(n, DOUBLE) if isinstance(n, float) else self.size(n)
-        return llvm_type(value.dtype), value.text
-
-    def _run_core(self, run: RunCore) -> None:
-        given = [*map(self._given, run.arguments), *self._sizes(run.core.sizes)]
-        name = self.module.cores[run.core.name]
-        self._call(name, given, run.results, self.module.results[name])
 
     # -- structure ------------------------------------------------------------------------------
 
@@ -169,6 +155,5 @@ class _CoreWriter(FunctionWriter):
         self.begin(after)
 
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
-        **FunctionWriter._written, RunKernel: _run_kernel, RunDevice: _run_device,
-        RunCore: _run_core, Repeat: _repeat, If: _if,
+        **FunctionWriter._written, Call: _call, Repeat: _repeat, If: _if,
     }  # fmt: skip

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Hashable, Iterable
 
 from .affine import Affine
-from .core import Address, Core, CoreStep, If, Repeat, RunCore, RunDevice, RunKernel
+from .core import Core, CoreStep, Device, Repeat
 from .numba_text import indented, operand_text, position_text, variable
 from .scalar import NAMES, text_of
 from .statements import (
     Accumulate,
+    Address,
     Assign,
+    Call,
     Chunks,
     For,
     Gemm,
+    If,
     Kernel,
     Load,
     Pieces,
@@ -59,26 +62,23 @@ class Shown:
         if isinstance(s, If):
             lines = [f"if {operand_text(s.condition)}", *indented(self._steps(s.then))]
             return lines + ["else", *indented(self._steps(s.otherwise))] * bool(s.otherwise)
-        if isinstance(s, RunKernel):
-            text = _kernel(s.kernel)
-            name = self._kernels.setdefault(text, f"{s.kernel.label}{len(self._kernels)}")
-            operands = [*map(self._pointer, s.pointers), *map(operand_text, s.numbers)]
-            return [_call(name, operands, s.results)]
-        if isinstance(s, RunDevice):
-            return [
-                _call(s.function.__name__, [*map(self._pointer, s.pointers), *map(str, s.sizes)])
-            ]
-        if isinstance(s, RunCore):
-            if id(s.core) not in self._cores:
-                self._cores[id(s.core)] = self._core(s.core)
+        if isinstance(s, Call):
             operands = [
-                self._pointer(x) if isinstance(x, Address) else operand_text(x) for x in s.arguments
+                _at(self._name_of(x.buffer), x.at) if isinstance(x, Address) else operand_text(x)
+                for x in s.arguments
             ]
-            return [_call(s.core.name, operands, s.results)]
+            return [_call(self._callee(s.function), operands, s.results)]
         return _statement(s, self._name_of)
 
-    def _pointer(self, pointer: Address) -> str:
-        return _at(self._name_of(pointer.buffer), pointer.at)
+    def _callee(self, function: Kernel | Core | Device) -> str:
+        if isinstance(function, Kernel):
+            text = _kernel(function)
+            return self._kernels.setdefault(text, f"{function.label}{len(self._kernels)}")
+        if isinstance(function, Device):
+            return function.function.__name__
+        if id(function) not in self._cores:
+            self._cores[id(function)] = self._core(function)
+        return function.name
 
 
 def _kernel(kernel: Kernel) -> str:

@@ -7,12 +7,13 @@ too. Instructions have a function that means the same.
 import types
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from checkers.blocks import Pointer
 from nbgrad.compiler.pointers import move
-from nbgrad.ir.core import RunDevice
+from nbgrad.ir.core import Device
 
 _OURS = "nbgrad."
 
@@ -32,18 +33,18 @@ def plain(function: Callable) -> Callable:
     )
 
 
-def written(run: RunDevice) -> int:
+def written(device: Device) -> int:
     """Which pointer a device function writes through; it reads through the others."""
-    return 0 if run.function is move else len(run.pointers) - 1
+    return 0 if device.function is move else len(device.extents) - 1
 
 
-def run_device(run: RunDevice, pointers: list[Pointer]) -> None:
+def run_device(device: Device, pointers: list[Pointer], numbers: list[Any]) -> None:
     """Run a device function on arrays of all that lies behind its pointers."""
-    places = [np.arange(extent) for extent in run.extents]
-    result, arrays = written(run), []
+    places = [np.arange(extent) for extent in device.extents]
+    result, arrays = written(device), []
     for i, (pointer, place) in enumerate(zip(pointers, places, strict=True)):
         arrays.append(np.empty(len(place), pointer.dtype) if i == result else pointer.load(place))
-    plain(run.function)(*arrays, *run.sizes)
+    plain(device.function)(*arrays, *(number.item() for number in numbers))
     pointers[result].store(places[result], arrays[result])
 
 

@@ -9,9 +9,9 @@ from numba.core.errors import TypingError
 
 import nbgrad
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.core import Address, CoreStep, RunDevice
+from nbgrad.ir.core import CoreStep, Device
 from nbgrad.ir.numba_text import Module, position_text
-from nbgrad.ir.statements import Literal, Variable
+from nbgrad.ir.statements import Address, Call, Literal, Variable
 from nbgrad.kernels import scalar
 from nbgrad.static.loops.reroll import Moving, along, reroll
 
@@ -91,16 +91,14 @@ class Places:
 
 @cache
 def device(name):
-    """A device function of this name."""
-    return type(name, (), {})
+    """A device function of this name, on a pointer to one element."""
+    return Device(type(name, (), {}), (1,))
 
 
 def calls(*given):
     """Steps that call functions on pointers to elements of p: (name, element, lines...)."""
     return [
-        CoreStep(
-            RunDevice(device(name), (Address("p", Affine(at, ()), FLOAT),), (), (1,)), tuple(lines)
-        )
+        CoreStep(Call(device(name), (Address("p", Affine(at, ()), FLOAT),)), tuple(lines))
         for name, at, *lines in given
     ]
 

@@ -18,11 +18,12 @@ from ...compiler.forks import with_open_properties
 from ...compiler.linked import Linked
 from ...compiler.llvm_core import write_core
 from ...ir.affine import Affine
-from ...ir.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
+from ...ir.core import Core, CoreStep, Scratch, Slot
 from ...ir.naming import naming
 from ...ir.numba_text import Line, Module, position_text
 from ...ir.sizes import is_dynamic
-from ...ir.statements import Gemm, Pieces
+from ...ir.statements import Gemm, Kernel, Pieces
+from ...ir.walk import all_steps, callee
 from ...kernels.gemm import is_spread
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer
@@ -64,8 +65,8 @@ class Emitted:
             not any(map(is_dynamic, sizes)) and is_spread(*sizes) for sizes in products
         ) or any(
             isinstance(statement, Pieces)
-            for run in steps if isinstance(run, RunKernel)
-            for statement in run.kernel.body
+            for kernel in map(callee, steps) if isinstance(kernel, Kernel)
+            for statement in kernel.body
         )  # fmt: skip
 
     @property

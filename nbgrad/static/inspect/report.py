@@ -211,7 +211,7 @@ def _step(planned: FusionGroup | Single, steps: list[CoreStep], emitted: Emitted
     memory, flops = emitted.plan.memory, None
     if isinstance(planned, FusionGroup):
         (run,) = steps
-        kernel = run.statement.kernel  # pyright: ignore[reportAttributeAccessIssue]
+        kernel = run.statement.function  # pyright: ignore[reportAttributeAccessIssue]
         domain = " x ".join(map(str, planned.domain)) or "1"
         what = f"{emitted.printer.name_of(kernel)} {domain}"
         flops, uses = _work(kernel), _uses_of_nest(emitted.plan.nests[planned], memory)
