@@ -12,7 +12,7 @@ import numpy as np
 from ..ir.affine import Affine
 from ..ir.core import Core, CoreStep, Device, Repeat, Scratch, Slot
 from ..ir.statements import Address, Call, If, Kernel, Operand
-from .llvm import FunctionWriter, Module, ascii_name, result_type
+from .llvm import FunctionWriter, Module, ascii_name
 from .llvm_ops import BOOL, INT, Value, cast, llvm_type, truth
 
 __all__ = ["write_core"]
@@ -104,19 +104,9 @@ class _CoreWriter(FunctionWriter):
             name, wanted = module.cores[function.name], [None] * len(call.arguments)
         given = list(map(self._given, call.arguments, wanted))
         given += [("i64", self.operand(size).text) for size in function.sizes]
-        dtypes = module.results[name]
-        kind = result_type(dtypes)
-        flags = self.flags if kind in ("double", "float") else ""
-        text = f"call {flags}{kind} @{name}({', '.join(f'{t} {x}' for t, x in given)})"
-        if not dtypes:
-            self.add(text)
-            return
-        whole = self.emit(text)
-        if len(dtypes) == 1:
-            self.define(call.results[0], Value(whole, dtypes[0]))
-            return
-        for i, (result, dtype) in enumerate(zip(call.results, dtypes, strict=True)):
-            self.define(result, Value(self.emit(f"extractvalue {kind} {whole}, {i}"), dtype))
+        found = self.results_of(name, given, module.results[name])
+        for result, value in zip(call.results, found, strict=True):
+            self.define(result, value)
 
     def _given(self, argument: Address | Operand, dtype: np.dtype | None = None) -> tuple[str, str]:
         if isinstance(argument, Address):

@@ -65,14 +65,9 @@ class FunctionModule(Module):
         kinds = ["ptr" if isinstance(kind, Pointer) else llvm_type(kind)
                  for _, kind in function.parameters]  # fmt: skip
         writer = FunctionWriter(self)
-        parameters = [f"{kind} %a{i}" for i, kind in enumerate(kinds)]
-        kind = result_type(self.results_of(function))
-        whole = writer.emit(f"call {kind} @{name}({', '.join(parameters)})")
-        writer.returned([
-            Value(writer.emit(f"extractvalue {kind} {whole}, {i + 1}"), dtype)
-            for i, dtype in enumerate(function.results)
-        ])  # fmt: skip
-        text = writer.text(parameters, function.results, " alwaysinline")
+        parameters = [(kind, f"%a{i}") for i, kind in enumerate(kinds)]
+        writer.returned(writer.results_of(name, parameters, self.results_of(function))[1:])
+        text = writer.text(map(" ".join, parameters), function.results, " alwaysinline")
         return self.functions.setdefault(text, f'{name[:-1]}.quiet"')
 
     def error(self, kind: str, message: str) -> int:
@@ -244,27 +239,17 @@ class _Writer(FunctionWriter):
             return
         name = self._functions.name_of_function(function)
         dtypes = self._functions.results_of(function)
-        kind = result_type(dtypes)
-        flags = self.flags if kind in ("double", "float") else ""
-        text = ", ".join(
-            f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given
-        )
-        if not dtypes:
-            self.add(f"call void @{name}({text})")
-            return
-        whole = self.emit(f"call {flags}{kind} @{name}({text})")
-        parts = [whole]
-        if len(dtypes) > 1:
-            parts = [self.emit(f"extractvalue {kind} {whole}, {i}") for i in range(len(dtypes))]
+        texts = [("ptr", x) if isinstance(x, str) else (llvm_type(x.dtype), x.text) for x in given]
+        found = self.results_of(name, texts, dtypes)
         if self._functions.may_raise(function):
-            status, *parts = parts
+            status, *found = found
             failed, after = self.label("failed"), self.label("fine")
-            self.branch_if(self.emit(f"icmp ne i32 {status}, 0"), failed, after)
+            self.branch_if(self.emit(f"icmp ne i32 {status.text}, 0"), failed, after)
             self.begin(failed)
-            self._leave(status)
+            self._leave(status.text)
             self.begin(after)
-        for name, part, dtype in zip(call.results, parts, function.results, strict=True):
-            self.define(name, Value(part, dtype))
+        for name, value in zip(call.results, found, strict=True):
+            self.define(name, value)
 
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         **FunctionWriter._written, If: _if, While: _while, Break: _break, Continue: _continue,

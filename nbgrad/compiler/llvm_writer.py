@@ -124,6 +124,22 @@ class Writer:
         given = ", ".join(f"{llvm_type(x.dtype)} {x.text}" for x in operands)
         return self.emit(f"call {flags}{kind} {function}({given})")
 
+    def results_of(
+        self, name: str, given: Iterable[tuple[str, str]], dtypes: Sequence[np.dtype]
+    ) -> list[Value]:
+        """Call a function of the module, which returns numbers of these dtypes."""
+        kind = result_type(dtypes)
+        flags = self.flags if kind in ("double", "float") else ""
+        call = f"call {flags}{kind} @{name}({', '.join(f'{t} {x}' for t, x in given)})"
+        if not dtypes:
+            self.add(call)
+            return []
+        whole = self.emit(call)
+        if len(dtypes) == 1:
+            return [Value(whole, dtypes[0])]
+        parts = (self.emit(f"extractvalue {kind} {whole}, {i}") for i in range(len(dtypes)))
+        return list(map(Value, parts, dtypes))
+
     def opaque(self, x: Value) -> Value:
         """A value that LLVM does not see through."""
         kind, word = llvm_type(x.dtype), f"i{8 * x.dtype.itemsize}"

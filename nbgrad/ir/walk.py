@@ -55,7 +55,7 @@ def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
     """The statement with `change(body)` in place of each body that it has; that of a loop in chunks
     remains one loop."""
     match statement:
-        case For(body=body) | While(body=body):
+        case For(body=body) | While(body=body) | Repeat(body=body):
             return replace(statement, body=change(body))
         case If(then=then, otherwise=otherwise):
             return replace(statement, then=change(then), otherwise=change(otherwise))
@@ -64,6 +64,9 @@ def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
             return replace(statement, before=change(before), loop=one, after=change(after))
         case Pieces(part=part):
             return replace(statement, part=replace(part, body=change(part.body)))
+        case CoreStep(statement=one):
+            (one,) = change((one,))
+            return replace(statement, statement=one)
     return statement
 
 
