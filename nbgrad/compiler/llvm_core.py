@@ -4,14 +4,14 @@ The function of a core takes pointers and numbers in the order of its parameters
 of many arrays, a table of their addresses in place of the pointers.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..ir.affine import Affine
 from ..ir.core import Core, CoreStep, Device, Repeat, Scratch, Slot
-from ..ir.statements import Address, Call, If, Kernel, Operand
+from ..ir.statements import Address, Call, Kernel, Operand
 from .llvm import FunctionWriter, Module, ascii_name
 from .llvm_ops import BOOL, INT, Value, cast, llvm_type, truth
 
@@ -35,7 +35,7 @@ def write_core(module: Module, core: Core, slots: Mapping[Hashable, int] | None 
     elif core.scratch:
         writer.scratch = writer.allocate("i8", core.scratch, 64)
     parameters += [writer.number(name, INT) for name in core.sizes]
-    writer.steps(core.steps)
+    writer.body(core.steps)
     results = list(map(writer.operand, core.results))
     writer.returned(results)
     inline = " alwaysinline" if core.is_step and results else ""
@@ -54,20 +54,20 @@ class _CoreWriter(FunctionWriter):
     def __init__(self, module: Module, flags: str, slots: Mapping[Hashable, int] | None):
         super().__init__(module, flags)
         self._places = slots
-        self._depth = 0
+        self._depth = -1
 
-    def steps(self, steps: Sequence[CoreStep]) -> None:
-        self.body(step.statement for step in steps)  # pyright: ignore[reportArgumentType]
+    def body(self, statements: Iterable[Any]) -> None:
+        self._depth += 1
+        super().body(statements)
+        self._depth -= 1
+
+    def _step(self, step: CoreStep) -> None:
+        self._written[type(step.statement)](self, step.statement)
 
     def define(self, name: str, value: Value) -> None:
         if self._depth:
             self.slot(name, value.dtype)
         super().define(name, value)
-
-    def _inner(self, steps: Sequence[CoreStep]) -> None:
-        self._depth += 1
-        self.steps(steps)
-        self._depth -= 1
 
     # -- buffers --------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class _CoreWriter(FunctionWriter):
                 going = truth(self, self.operand(repeat.going)).text
                 self.branch_if(going, go_on, self._loops[-1][1])
                 self.begin(go_on)
-            self._inner(repeat.body)
+            self.body(repeat.body)
 
         if repeat.reverse:
             last = self.emit(f"sub i64 {count.text}, 1")
@@ -134,16 +134,6 @@ class _CoreWriter(FunctionWriter):
         else:
             self.loop(repeat.variable, "0", count.text, round_of)
 
-    def _if(self, choice: If) -> None:
-        condition = truth(self, self.operand(choice.condition)).text
-        then, otherwise, after = map(self.label, ("then", "else", "after"))
-        self.branch_if(condition, then, otherwise)
-        for label, steps in ((then, choice.then), (otherwise, choice.otherwise)):
-            self.begin(label)
-            self._inner(steps)
-            self.branch(after)
-        self.begin(after)
-
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
-        **FunctionWriter._written, Call: _call, Repeat: _repeat, If: _if,
+        **FunctionWriter._written, Call: _call, Repeat: _repeat, CoreStep: _step,
     }  # fmt: skip

@@ -16,7 +16,6 @@ from ..ir.statements import (
     Call,
     Continue,
     Function,
-    If,
     Operand,
     Pointer,
     PointTo,
@@ -28,7 +27,7 @@ from ..ir.statements import (
 from ..ir.walk import walk
 from .llvm import FunctionWriter, Module, ascii_name, result_type
 from .llvm_instructions import instruction
-from .llvm_ops import Value, llvm_type, memory_type, truth
+from .llvm_ops import Value, llvm_type, memory_type
 
 __all__ = ["FunctionModule", "write_function"]
 
@@ -180,18 +179,6 @@ class _Writer(FunctionWriter):
         kind = result_type(self._results)
         self.add(f"ret {kind} {self.emit(f'insertvalue {kind} undef, i32 {status}, 0')}")
 
-    def _if(self, choice: If) -> None:
-        condition = truth(self, self.operand(choice.condition)).text
-        then, after = self.label("then"), self.label("after")
-        otherwise = self.label("else") if choice.otherwise else after
-        self.branch_if(condition, then, otherwise)
-        for label, body in ((then, choice.then), (otherwise, choice.otherwise)):
-            if body or label == then:
-                self.begin(label)
-                self.body(body)
-                self.branch(after)
-        self.begin(after)
-
     def _while(self, loop: While) -> None:
         head, after = self.label("while"), self.label("done")
         self.branch(head)
@@ -252,6 +239,6 @@ class _Writer(FunctionWriter):
             self.define(name, value)
 
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
-        **FunctionWriter._written, If: _if, While: _while, Break: _break, Continue: _continue,
+        **FunctionWriter._written, While: _while, Break: _break, Continue: _continue,
         Allocate: _allocate, PointTo: _point_to, Call: _call, Return: _return, Raise: _raise,
     }  # fmt: skip

@@ -1,7 +1,7 @@
 """One function as LLVM assembly, instruction by instruction."""
 
 import operator
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding
@@ -167,6 +167,32 @@ class Writer:
 
     def branch_if(self, condition: str, then: str, otherwise: str) -> None:
         self.add(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def loop(
+        self, name: Hashable, start: str, stop: str, body: Callable[[], None], step: int = 1
+    ) -> None:
+        """A loop over integers from `start` on, up to or down to `stop`."""
+        head, inside, again, after = map(self.label, ("for", "do", "next", "done"))
+        before = self._block
+        at, following = self.fresh(), self.fresh()
+        self.branch(head)
+        self.begin(head)
+        self.add(f"{at} = phi i64 [{start}, %{before}], [{following}, %{again}]")
+        relation = "slt" if step > 0 else "sgt"
+        self.branch_if(self.emit(f"icmp {relation} i64 {at}, {stop}"), inside, after)
+        self.begin(inside)
+        outside = self.values.get(name)
+        self.values[name] = Value(at, INT)
+        self._loops.append((again, after))
+        body()
+        self._loops.pop()
+        if outside is not None:
+            self.values[name] = outside
+        self.branch(again)
+        self.begin(again)
+        self.add(f"{following} = add nsw i64 {at}, {step}")
+        self.branch(head)
+        self.begin(after)
 
     # -- operands -------------------------------------------------------------------------------
 
