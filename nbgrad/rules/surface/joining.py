@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...core.array import Array, functions, implements
+from ...core.array import Array, implements
 from ...core.memory import copied
 from ...core.primitive import Aval, bind, shape_of
 from ...errors import DimensionMismatch, NoRuleError
@@ -19,16 +19,6 @@ from ..forms import layout as forms
 from ..layout import given
 from ..runs import joined, taken, taken_of
 from ..select import on_shared_values
-from .shape import vstack
-
-
-@implements(np.append)
-def append(arr, values, axis=None):
-    """`arr` with `values` appended along `axis`; both flattened if it is None."""
-    arr, values = given(arr), given(values)
-    if axis is None:
-        return np.concatenate([np.reshape(arr, -1), np.reshape(values, -1)])
-    return np.concatenate([arr, values], axis=axis)
 
 
 def _require_positions(op: str, obj) -> None:
@@ -152,9 +142,6 @@ def _blocked(nested: Any, depth: int, ndim: int, level: int):
     return np.concatenate(parts, axis=level - depth)
 
 
-functions |= {vars(np)[name]: vstack for name in ("row_stack",) if name in vars(np)}
-
-
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args, subok: bool = False):
     """Each array broadcast to the common shape."""
@@ -180,28 +167,6 @@ def meshgrid(*xi, copy: bool = True, sparse: bool = False, indexing="xy"):
     ]
     grids = tuple(grids) if sparse else broadcast_arrays(*grids)
     return copied(grids) if copy else grids
-
-
-@implements(np.rollaxis)
-def rollaxis(a, axis, start=0):
-    """The array with `axis` moved to the position before `start`."""
-    n = len(shape_of(a))
-    axis = normalize_axis_index(axis, n, "rollaxis")
-    at = start + n if start < 0 else start
-    if not 0 <= at <= n:
-        raise np.exceptions.AxisError(f"'start' arg requires {-n} <= start < {n + 1}, but {start} "
-                                      "was passed in")  # fmt: skip
-    return np.moveaxis(a, axis, at - 1 if axis < at else at)
-
-
-def _matrix_transpose(x, /):
-    """The last two axes exchanged."""
-    if len(shape_of(x)) < 2:
-        raise ValueError(f"matrix_transpose: the shape {shape_of(x)} has fewer than two axes")
-    return np.swapaxes(x, -1, -2)
-
-
-implements(np.matrix_transpose, np.linalg.matrix_transpose)(_matrix_transpose)
 
 
 # -- np.r_ and np.c_, which do not use NumPy's protocols -------------------------------------------
