@@ -27,7 +27,7 @@ _FREE = tuple(
         "capi/", "compiler/", "control/", "core/", "eager/sums.py", "ir/", "kernels/", "static/",
         "transforms/", "values/",
         "rules/arithmetic.py", "rules/batching.py", "rules/forms/indexing.py",
-        "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
+        "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/labels.py",
         "rules/index.py", "rules/layout.py", "rules/linalg/einsum.py", "rules/reduce.py",
         "rules/simplify.py",
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.symbols import Symbol
 from ...ir.affine import Axis
-from ...ir.reductions import MAXIMUM, MINIMUM, Reduction
+from ...ir.reductions import MINIMUM, Reduction
 from ...kernels import systems
 from ...kernels.banded import banded as banded_systems
 from ...kernels.exponentials import exponentials
@@ -136,22 +136,3 @@ def _exponentials(graph, x):
     room = graph.call((count, 6, n, n), x.dtype, (x,), exponentials, (count, n))
     axes = [Axis(0, 0, 1), Axis(None, 0, 0), Axis(1, 0, 1), Axis(2, 0, 1)]
     return graph.view(room, axes, (count, n, n))
-
-
-def exponential_along(graph, symbol, x, direction):
-    """The upper right block of exp([[x, step], [0, x]]), times the size of the direction."""
-    n, count = x.shape[-1], math.prod(x.shape[:-2])
-    if not x.size:
-        return graph.full(0.0, symbol.shape, symbol.dtype)
-    x, direction = (
-        graph.reshape(graph.cast(v, symbol.dtype), (count, n, n)) for v in (x, direction)
-    )
-    most = graph.reduce(MAXIMUM, graph.map("abs(x)", (direction,), x.dtype), (1, 2))
-    size = graph.map("select(x > 0.0, x, 1.0)", (most,), x.dtype)
-    size = graph.reshape(size, (count, 1, 1))
-    step = graph.map("x / y", (direction, size), x.dtype)
-    lower = graph.concat([graph.full(0.0, x.shape, x.dtype), x], 2)
-    wide = _exponentials(graph, graph.concat([graph.concat([x, step], 2), lower], 1))
-    axes = [Axis(0, 0, 1), Axis(1, 0, 1), Axis(2, n, 1)]
-    corner = graph.view(wide, axes, (count, n, n))
-    return graph.reshape(graph.map("x * y", (corner, size), x.dtype), symbol.shape)

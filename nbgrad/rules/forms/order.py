@@ -69,33 +69,3 @@ def searchsorted(graph, symbol, a, v):
     flat = graph.reshape(v, (v.size,))
     out = graph.call((v.size,), INT, (a, flat), searched, (a.size, v.size, right))
     return graph.reshape(out, v.shape)
-
-
-def accumulate(graph, symbol, x):
-    """The inclusive scan along the last axis, in 2 log2(n) steps, as in `rules.scans.scanned`."""
-    body = f"{symbol.params['name']}(x, y)"
-
-    def joined(a, b):
-        return graph.map(body, (a, b), symbol.dtype)
-
-    def cut(value, start, stop, step=1):
-        last = len(value.shape) - 1
-        axes = [*(Axis(i, 0, 1) for i in range(last)), Axis(last, start, step)]
-        return graph.view(value, axes, (*value.shape[:-1], len(range(start, stop, step))))
-
-    def scanned(value):
-        *lead, n = value.shape
-        if n < 2:
-            return value
-        pairs = scanned(joined(cut(value, 0, n - 1, 2), cut(value, 1, n, 2)))
-        behind = joined(cut(pairs, 0, (n - 1) // 2), cut(value, 2, n, 2)) if n > 2 else None
-        first = cut(value, 0, 1)
-        even = first if behind is None else graph.concat([first, behind], len(lead))
-        opened = (*lead, n // 2, 1)
-        columns = [graph.reshape(cut(even, 0, n // 2), opened), graph.reshape(pairs, opened)]
-        both = graph.reshape(graph.concat(columns, len(lead) + 1), (*lead, n // 2 * 2))
-        return (
-            both if n % 2 == 0 else graph.concat([both, cut(even, n // 2, n // 2 + 1)], len(lead))
-        )
-
-    return scanned(graph.cast(x, symbol.dtype))
