@@ -1,6 +1,6 @@
 """The generic walk over statements: what is inside of them, and rewriting it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -40,12 +40,18 @@ def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
     return statement
 
 
-def walk(body: Iterable[Any]) -> Iterator[Any]:
+def walk(body: Iterable[Any]) -> list[Any]:
     """All statements, each before those inside of it."""
+    found = []
     for statement in body:
-        yield statement
-        for inside in inner(statement):
-            yield from walk(inside)
+        found.append(statement)
+        if isinstance(statement, _NESTED):
+            for inside in inner(statement):
+                found += walk(inside)
+    return found
+
+
+_NESTED = (For, While, If, Chunks, Pieces)
 
 
 def is_ranged(statement: Any) -> bool:
