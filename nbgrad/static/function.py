@@ -163,8 +163,8 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
             if named.sizes:
                 variant = self._variant(arguments, named)
                 if is_for(variant, named, arguments.avals, self._recorder(arguments)):
-                    return variant, arguments.given
-        return self._variant(arguments), arguments.given
+                    return variant, arguments.inputs
+        return self._variant(arguments), arguments.inputs
 
     def _variant(self, arguments: Arguments, named: "Named | None" = None) -> "Variant":
         """Return the variant for all sizes with these names, or for the sizes of the arguments;
