@@ -63,7 +63,7 @@ def _with_opaque_end(statement: Statement, is_inside: bool) -> Statement:
     """The statement, with short loops whose end is opaque; `is_inside` of a loop."""
     is_loop = isinstance(statement, For)
     statement = with_inner(
-        statement, lambda body: tuple(_with_opaque_end(s, is_inside or is_loop) for s in body)
+        statement, lambda body: tuple([_with_opaque_end(s, is_inside or is_loop) for s in body])
     )
     if not isinstance(statement, For) or not is_inside:
         return statement
@@ -79,9 +79,8 @@ def _with_opaque_end(statement: Statement, is_inside: bool) -> Statement:
 
 def _with_opaque_infinities(code: Sequence[Statement]) -> Sequence[Statement]:
     """The statements, with names for the infinities that are chosen from."""
-    if not any(
-        isinstance(s, (Accumulate, Store)) and s.kind in (MAXIMUM, MINIMUM) for s in walk(code)
-    ):
+    joins = [s for s in walk(code) if isinstance(s, (Accumulate, Store))]
+    if not any(s.kind in (MAXIMUM, MINIMUM) for s in joins):
         return code
     names: _Names = {}
     named = [_with_names(statement, names) for statement in code]

@@ -142,7 +142,10 @@ class FunctionWriter(Writer):
             return self._constant(body.value, inner, dtype)
         assert isinstance(body, Apply)
         function = body.function
-        args = [self.expression(x, operands, inner, dtype) for x in body.args]
+        args = [
+            operands[x.name] if isinstance(x, Arg) else self.expression(x, operands, inner, dtype)
+            for x in body.args
+        ]
         near = self._near and function.near and isinstance(body.args[0], Arg)
         return applied(self, function.near if near else function.name, args)
 

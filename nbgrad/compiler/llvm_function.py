@@ -82,15 +82,13 @@ class FunctionModule(Module):
         return self._raising[id(function)]
 
     def _raises(self, body: Sequence[Statement]) -> bool:
-        return any(
-            isinstance(each, Raise)
-            or (
-                isinstance(each, Call)
-                and isinstance(each.function, Function)
-                and self.may_raise(each.function)
-            )
-            for each in walk(body)
-        )
+        for each in walk(body):
+            if isinstance(each, Raise):
+                return True
+            if isinstance(each, Call) and isinstance(each.function, Function):
+                if self.may_raise(each.function):
+                    return True
+        return False
 
     def results_of(self, function: Function) -> list[np.dtype]:
         """The dtypes of what a function returns, with its status."""

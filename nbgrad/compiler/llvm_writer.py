@@ -88,7 +88,8 @@ class Writer:
 
     def emit(self, instruction: str) -> str:
         """Add an instruction; its result."""
-        name = self.fresh()
+        self._count += 1
+        name = f"%.{self._count}"
         self._lines.append(f"  {name} = {instruction}")
         return name
 

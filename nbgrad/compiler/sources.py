@@ -9,6 +9,7 @@ import hashlib
 import os
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from operator import attrgetter
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -28,21 +29,19 @@ def of_sources(place: Traversable) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest() if parts else ""
 
 
+_STATE = attrgetter("st_size", "st_ino", "st_mtime_ns", "st_ctime_ns")
+
+
 def _states(folder: Traversable) -> list[tuple]:
     """What the file system says of the files that `of_sources` reads; nothing of an archive."""
     found, stack = [], [str(folder)] if isinstance(folder, Path) else []
     while stack:
         for item in os.scandir(stack.pop()):
             if item.name.endswith((".py", ".pyc")):
-                found.append((item.path, *_state(item.path)))
+                found.append((item.path, *_STATE(os.stat(item.path))))
             elif item.is_dir() and item.name != "__pycache__":
                 stack.append(item.path)
     return sorted(found)
-
-
-def _state(path: str) -> tuple[int, ...]:
-    info = os.stat(path)
-    return info.st_size, info.st_ino, info.st_mtime_ns, info.st_ctime_ns
 
 
 _PACKAGE = files(__name__.partition(".")[0])
@@ -68,7 +67,7 @@ def is_as_imported(path: str) -> bool:
     """Whether a file is one of these sources and was not written to since it was hashed."""
     known = _KNOWN.get(path)
     try:
-        return known is not None and known == list(_state(path))
+        return known is not None and known == list(_STATE(os.stat(path)))
     except OSError:
         return False
 

@@ -61,6 +61,7 @@ class Apply(Expr):
     args: tuple[Expr, ...]
 
 
+@lru_cache
 def arg(name: str) -> Expr:
     """The argument of this name."""
     return _interned(Arg, (name,), ())
@@ -83,9 +84,12 @@ def _interned(
     known = _known.get(key)
     if known is None:
         known = kind()
-        known.size = 1 + sum(a.size for a in args)
-        known.depth = 1 + max((a.depth for a in args), default=0)
-        known.price = price + sum(a.price for a in args)
+        known.size, known.depth = 1, 1
+        for a in args:
+            known.size += a.size
+            known.depth = max(known.depth, 1 + a.depth)
+            price += a.price
+        known.price = price
         for name, value in zip(_FIELDS[kind], fields, strict=True):
             setattr(known, name, value)
         _known[key] = known
@@ -174,7 +178,7 @@ def _applied(name: str | None, args: Sequence[ast.AST]) -> Expr:
     function = FUNCTIONS.get(name or "")
     if function is None:
         raise ValueError(f"{name!r} is no function of scalar code: it knows {', '.join(called())}")
-    return apply(function, [_read(a) for a in args])
+    return apply(function, list(map(_read, args)))
 
 
 # -- using ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from .affine import Affine
 from .functions import Constant
 from .reductions import Reduction
 from .scalar import Expr
-from .sizes import is_dynamic, names_in
+from .sizes import Size, names_in
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ def sizes_in(code: Any) -> tuple[str, ...]:
     stack = [code]
     while stack:
         part = stack.pop()
-        if is_dynamic(part):
+        if isinstance(part, Size):
             found |= names_in(part)
         elif isinstance(part, tuple):
             stack += part

@@ -70,12 +70,18 @@ def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
     return statement
 
 
-def walk(body: Iterable[Any]) -> Iterator[Any]:
+def walk(body: Iterable[Any]) -> list[Any]:
     """All statements, each before those inside of it."""
+    found = []
     for statement in body:
-        yield statement
-        for inside in inner(statement):
-            yield from walk(inside)
+        found.append(statement)
+        if isinstance(statement, _NESTED):
+            for inside in inner(statement):
+                found += walk(inside)
+    return found
+
+
+_NESTED = (For, While, If, Chunks, Pieces, Repeat, CoreStep)
 
 
 def in_loops(

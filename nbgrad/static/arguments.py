@@ -31,8 +31,8 @@ class Arguments:
             for leaf, static in zip(self._leaves, self._static, strict=True)
         )
         self.nesting = (trees.structure(tree), order_of(tree))
-        self.given: list[Leaf] = [x for x in self._leaves if is_dynamic(x)]
-        self.weak = tuple(type(leaf) in (float, int) for leaf in self.given)
+        self.inputs: list[Leaf] = [x for x in self._leaves if is_dynamic(x)]
+        self.weak = tuple(type(leaf) in (float, int) for leaf in self.inputs)
 
     @property
     def avals(self) -> list[Aval]:

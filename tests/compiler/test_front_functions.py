@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 
-from nbgrad.compiler.front.syntax import steady_names
+from nbgrad.compiler.front.syntax import Names
 from nbgrad.compiler.kernel import DISABLED, device, kernel
 from nbgrad.compiler.pipeline import left_to_numba
 
@@ -137,7 +137,7 @@ def test_variables_that_keep_their_value():
     (tree,) = ast.parse(TEXT).body
     assert isinstance(tree, ast.FunctionDef)
     expected = {"a", "b", "i", "once", "t", "within", "x", "copied"}
-    assert steady_names(tree) == expected
+    assert Names(tree).steady == expected
 
 
 @pytest.mark.parametrize("layout", ["whole", "strided", "turned", "reversed", "empty", "none"])

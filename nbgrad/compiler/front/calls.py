@@ -1,6 +1,5 @@
 """Calls of functions that are known at compile time."""
 
-import ast
 import builtins
 import inspect
 import math
@@ -158,7 +157,7 @@ def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
         dispatcher.compile(tuple(kinds))
         raise Foreign("a function of a user, with its own options")
     operands = _filled(dispatcher.py_func, operands)
-    if options.get("inline") == "always" and _ends_once(dispatcher.py_func):
+    if options.get("inline") == "always" and definition_of(dispatcher.py_func).ends_once:
         from .walk import Walk  # which reads calls
 
         walk = Walk(emit, dispatcher.py_func, operands, inlined=True)
@@ -194,13 +193,3 @@ def _filled(function: Callable, operands: Sequence[Value]) -> list[Value]:
         raise Unsupported("a call with arguments left out")
     filled = [*operands, *map(Known, defaults[len(defaults) - missing :])]
     return [*filled, rest] if takes_rest else filled
-
-
-def _ends_once(function: Callable) -> bool:
-    """Whether the only `return` of a function is its last statement."""
-    *body, last = definition_of(function).tree.body
-    returns = any(isinstance(node, ast.Return) for each in body for node in ast.walk(each))
-    simple = isinstance(last, ast.Return)
-    return not returns and (
-        simple or not any(isinstance(node, ast.Return) for node in ast.walk(last))
-    )

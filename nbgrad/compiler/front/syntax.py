@@ -5,6 +5,7 @@ import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -30,6 +31,7 @@ class Definition:
 
     tree: ast.FunctionDef
     steady: frozenset[str]
+    ends_once: bool  # whether the only `return` is the last statement
 
 
 TEXTS: dict[str, list[str]] = {}
@@ -56,14 +58,15 @@ def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
     options = tree.args
     if options.kwarg or options.kwonlyargs:
         raise Unsupported("a signature with more than positional parameters")
-    return Definition(tree, steady_names(tree))
+    names = Names(tree)
+    return Definition(tree, names.steady, not names.returns or names.returns == [tree.body[-1]])
 
 
 def _found(code: CodeType, modules: tuple[str, ...]) -> ast.FunctionDef | None:
     """The definition in the text of a file that gives this very code: the file may be another one
     than that which was imported."""
     lines = TEXTS.get(code.co_filename) or linecache.getlines(code.co_filename)
-    last = max(end or 0 for _, end, _, _ in code.co_positions())
+    last = max(filter(None, map(itemgetter(1), code.co_positions())), default=0)
     # The brackets of the last expression may close in a later line.
     for end in (last, last + 1):
         tree = _parsed(lines[code.co_firstlineno - 1 : end])
@@ -92,9 +95,13 @@ def _codes_in(code: CodeType) -> list[CodeType]:
     return [each for each in code.co_consts if isinstance(each, CodeType)]
 
 
-class _Steady:
-    """Looks through a function in the order of its text, and counts on at each name that is
-    read."""
+class Names:
+    """The uses of the names of a function, in the order of its text, and its `returns`.
+
+    `steady` are the variables that keep the value that they are given first: one statement gives
+    it, and they are read only behind it, in the same sequence of statements or inside of that; and
+    the arguments that are given none.
+    """
 
     def __init__(self, tree: ast.FunctionDef):
         self._at = 0
@@ -102,9 +109,10 @@ class _Steady:
         self._last: dict[str, int] = {}
         # For each name that is given a value, from where on and how far that statement serves.
         self._served: dict[str, list[tuple[int, int]]] = {}
+        self.returns: list[ast.AST] = []
         self._sequence(tree.body)
         untouched = (each.arg for each in tree.args.args if each.arg not in self._served)
-        self.names = frozenset(untouched).union(filter(self._is_steady, self._served))
+        self.steady = frozenset(untouched).union(filter(self._is_steady, self._served))
 
     def _is_steady(self, name: str) -> bool:
         (start, end), *others = self._served[name]
@@ -146,20 +154,17 @@ class _Steady:
                 else:
                     stored.append(node.id)
                 continue
+            if isinstance(node, ast.Return):
+                self.returns.append(node)
             for field in node._fields:
                 value = getattr(node, field)
-                if isinstance(value, list):
-                    stack += [each for each in value if isinstance(each, ast.AST)]
-                elif isinstance(value, ast.AST):
+                if isinstance(value, ast.AST):
                     stack.append(value)
+                elif isinstance(value, list):
+                    for each in value:
+                        if isinstance(each, ast.AST):
+                            stack.append(each)
         return stored
-
-
-def steady_names(tree: ast.FunctionDef) -> frozenset[str]:
-    """The variables that keep the value that they are given first: one statement gives it, and they
-    are read only behind it, in the same sequence of statements or inside of that; and the arguments
-    that are given none."""
-    return _Steady(tree).names
 
 
 def _parsed(lines: list[str]) -> ast.FunctionDef | None:

@@ -43,17 +43,13 @@ class Walk:
         """Read the function; its statements."""
         body = self._emit.body
         self._body(self._tree.body)
-        if not self._inlined and not self._ended and self.result is not None:
+        if not self._inlined and not _is_ended(self._emit.body) and self.result is not None:
             raise Unsupported("a function that returns a value in some cases only")
         return body
 
-    @property
-    def _ended(self) -> bool:
-        return _is_ended(self._emit.body)
-
     def _body(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
-            if self._ended:
+            if _is_ended(self._emit.body):
                 return
             self._statement(statement)
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from ...compiler import argument_checks, pointers
@@ -60,8 +61,8 @@ class Signature:
     @property
     def packed(self) -> bool:
         """Whether there are so many arrays that the core takes a table of their addresses."""
-        arrays = sum(value.shape != () for value in [*self.inputs, *self.outputs])
-        return self.apart and not DISABLED and arrays > MANY
+        arrays = [value for value in [*self.inputs, *self.outputs] if value.shape]
+        return self.apart and not DISABLED and len(arrays) > MANY
 
     def arguments(self) -> list[str]:
         return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
@@ -131,7 +132,7 @@ _IMPORTS = {
     "nbgrad.threads.helpers": tuple(helpers.__all__),
     "nbgrad.compiler.argument_checks": tuple(argument_checks.__all__),
 }  # fmt: skip
-_TAKEN = {"np", *dir(builtins), *(name for names in _IMPORTS.values() for name in names)}
+_TAKEN = {"np", *dir(builtins), *chain.from_iterable(_IMPORTS.values())}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")
 # What else is called so in the text of a program.
 _LOCAL = {

@@ -54,6 +54,8 @@ def call(fn: "StaticFunction", args: tuple, options: dict) -> Any:
     key = rule, moving
     symbols = any(type(x) is not TrackedArray and is_recorded(x) for x in arrays)
     static = any(isinstance(leaves[i], Array) for i in nesting.constants)
+    if static:
+        fn.note_fallback("a static argument is an array of a transformation")
     if symbols or static or key in nesting.uncompiled:
         return fn.function(*args, **options)
     try:
@@ -61,9 +63,10 @@ def call(fn: "StaticFunction", args: tuple, options: dict) -> Any:
         if not options and type(top) is TrackedArray and not nesting.has_names:
             fn.inside = _short(nesting, len(args))
         return result
-    except Uncompiled:
+    except Uncompiled as error:
         result = fn.function(*args, **options)
         nesting.uncompiled.add(key)
+        fn.note_fallback(error)
         return result
 
 
@@ -169,7 +172,7 @@ class Nesting:
         if known is None:
             static = {len(before) + i for i in self.constants}
             every = [*before, *(self.specs if specs is None else specs)]
-            made: Derived = kind(make(self.f, *options), static, every)
+            made: Derived = kind(make(self.f, *options), static, every, self.fn)
             known = self._derived.setdefault(key, made)
         return known
 

@@ -51,8 +51,11 @@ class Recorder(Builder):
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        self.fixed.has_numbers |= any(is_a(a, np.generic) for a in args)
-        args = [symbol_of(a) if isinstance(a, _KNOWN) else self.capture(a) for a in args]
+        symbols = []
+        for x in args:
+            self.fixed.has_numbers |= is_a(x, np.generic)
+            symbols.append(symbol_of(x) if isinstance(x, _KNOWN) else self.capture(x))
+        args = symbols
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
         if primitive.operator and isinstance(symbol, Symbol):
