@@ -19,7 +19,8 @@ from ..layout import given
 
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    a = given(a)
+    if not hasattr(a, "dtype"):
+        a = given(a)
     return a if dtype is None or a.dtype == dtype else a.astype(dtype)
 
 
@@ -48,6 +49,7 @@ def definition(function: Any) -> Callable:
         }  # fmt: skip
     own = FunctionType(plain.__code__, space, plain.__name__, plain.__defaults__)
     own.__kwdefaults__ = plain.__kwdefaults__
+    space[plain.__name__] = own  # for other definitions: a direct call takes half the time
     own.__doc__ = "As NumPy defines it, by other functions."
     return own
 
