@@ -11,11 +11,11 @@ import test_rows_pullbacks as pullbacks
 import test_rows_values as values
 from helpers import rows
 from helpers.compiled import assert_compiled, functions_of
+from ops_page import table
 
 import nbgrad
 from nbgrad.core.functions import functions
 from nbgrad.core.primitive import Primitive
-from nbgrad.optable import table
 from nbgrad.rules import activation, norm
 from nbgrad.rules.families import Elementwise
 from nbgrad.rules.surface import nan
