@@ -40,7 +40,6 @@ FLOORS = (
         "linalg",
         "naive",
         "numpy",
-        "optable",
         "special",
         "warmup",
     ),

@@ -11,13 +11,13 @@ import test_rows_pullbacks as pullbacks
 import test_rows_values as values
 from helpers import rows
 from helpers.compiled import assert_compiled, functions_of
+from ops_page import table
 
 import nbgrad
 from nbgrad.compiler.kernel import module_of
 from nbgrad.core.functions import functions
 from nbgrad.core.primitive import Primitive
 from nbgrad.kernels import running
-from nbgrad.optable import table
 from nbgrad.rules import activation, norm, recurrences
 from nbgrad.rules.families import Elementwise
 from nbgrad.rules.surface import nan
