@@ -181,7 +181,8 @@ def _marked(function: Any, attributes: Collection[str]) -> Any:
 
 
 def linked(function: Callable) -> Any:
-    """Decorator: a function of ours that code which Numba compiles calls."""
+    """Decorator: a function of ours that code which Numba compiles calls; it is compiled for its
+    callers, and cannot be called from Python."""
     return jitted(function, Inside, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
 
 
