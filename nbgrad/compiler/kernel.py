@@ -11,11 +11,10 @@ import linecache
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import intrinsic
 
 from ..runtime.gc_freeze import uncollected
 from ..runtime.signals import held_back
@@ -24,20 +23,18 @@ from .forks import fork_safe
 from .front.syntax import TEXTS
 from .numba_api import Compiler, CPUDispatcher, complaint, config, global_compiler_lock, is_theirs
 from .numba_cache import attach
-from .pipeline import Inside, Outside, fallbacks
+from .pipeline import Inside, Outside, Shell
 from .sources import of_code
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
 # multiply-adds changes rounding only.
 _FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}}
-# Scalar functions are compiled into their callers and need no entry from Python.
-DEVICE_OPTIONS: dict[str, Any] = {**_FLAGS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Kernels run as plain Python where Numba is told not to compile.
 DISABLED = bool(config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssue]
 _build_lock = fork_safe(threading.RLock())
 # Numba never frees machine code, so a text is compiled once: the same program made again costs
 # nothing.
-_kernels: dict[tuple[str, str, bool], "Kernel"] = {}
+_kernels: dict[tuple[str, str, bool, bool], "Kernel"] = {}
 
 
 def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
@@ -57,19 +54,29 @@ class Kernel:
 
     `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
     `launched` is where launchers count their calls. With `nogil`, other threads of Python may run
-    meanwhile, which costs a call some 25 ns.
+    meanwhile, which costs a call some 25 ns. Numba reads the text of a `shell`.
     """
 
-    __slots__ = ("_content", "_nogil", "calls", "dispatcher", "function", "launched", "name")
+    __slots__ = (
+        "_content",
+        "_nogil",
+        "_pipeline",
+        "calls",
+        "dispatcher",
+        "function",
+        "launched",
+        "name",
+    )
     every: ClassVar[list["Kernel"]] = []
 
-    def __init__(self, function: Callable, content: str = "", nogil: bool = True):
+    def __init__(self, function: Callable, content: str = "", nogil=True, shell=False):
         self.name = function.__name__
         self.function = function
         self.calls = 0
         self.launched = np.zeros(1, np.int64)
         self._content = content
         self._nogil = nogil
+        self._pipeline = Shell if shell else Outside
         Kernel.every.append(self)
 
     def __getattr__(self, name: str) -> Any:
@@ -81,7 +88,7 @@ class Kernel:
                 return object.__getattribute__(self, name)
             except AttributeError:
                 content = self._content or of_code(self.function.__code__)
-                self.dispatcher = _dispatcher(self.function, content, self._nogil)
+                self.dispatcher = _dispatcher(self.function, content, self._nogil, self._pipeline)
                 return self.dispatcher
 
     def __call__(self, *args):
@@ -97,17 +104,17 @@ def kernel(function: Callable) -> Kernel:
     return Kernel(function)
 
 
-def kernel_from_source(name: str, source: str, nogil: bool = True) -> Kernel:
+def kernel_from_source(name: str, source: str, nogil: bool = True, shell: bool = False) -> Kernel:
     """The kernel `name` that `source` defines; equal sources are one kernel.
 
     The text compiles from memory, so no file that others could change is ever imported. Its
     module stands in `sys.modules` because Numba looks it up when it loads cached code.
     """
     with _build_lock:
-        entry = _kernels.get((name, source, nogil))
+        entry = _kernels.get((name, source, nogil, shell))
         if entry is None:
-            entry = Kernel(getattr(module_of(source), name), source, nogil)
-            _kernels[name, source, nogil] = entry
+            entry = Kernel(getattr(module_of(source), name), source, nogil, shell)
+            _kernels[name, source, nogil, shell] = entry
         return entry
 
 
@@ -149,68 +156,44 @@ class _Absent:
 sys.meta_path.append(_Absent)  # pyright: ignore[reportArgumentType]
 
 
-def device(function: Callable, **options: Any) -> Any:
+def device(function: Callable, forceinline: bool = False) -> Any:
     """Decorator: a scalar function that kernels call; compiled with its caller, never alone.
 
     It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
     """
-    return jitted(function, Inside, **DEVICE_OPTIONS, **options)
+    return _marked(function, {"inline"} if forceinline else set())
 
 
 def exact(function: Callable) -> Any:
     """Decorator: a `device` function whose sums and products are rounded one by one, so that it
     gives the same numbers whatever the optimizer knows of its callers."""
-    return jitted(function, Inside, **{**DEVICE_OPTIONS, "fastmath": False})
+    return _marked(function, {"exact"})
 
 
 def part(function: Callable) -> Any:
     """Decorator: a piece of a scalar function, written into it."""
-    return jitted(function, inline="always", **DEVICE_OPTIONS)
+    return _marked(function, {"inline", "part"})
 
 
-def instruction(twin: Callable, row: tuple = ()) -> Callable[[Callable], Any]:
-    """Decorator: a code generator that stands for a call, as `numba.extending.intrinsic` has it,
-    with a `twin` that means the same in plain Python. `row` is its row in the front end's table of
-    instructions, with parameters, where that is not the name of the generator; or the function that
-    it stands for."""
-
-    def decorate(generator: Callable) -> Any:
-        if DISABLED:
-            return twin
-        made: Any = with_twin(intrinsic(generator), twin)
-        made.row = row or (generator.__name__,)
-        return made
-
-    return decorate
-
-
-class Extern:
-    """A function outside of compiled code, for functions of the kernel IR: `row` is its row in the
-    front end's table of instructions."""
-
-    def __init__(self, *row: Any):
-        self.row = row
-
-    def __call__(self, *operands: Any) -> Any:
-        raise TypeError(f"{self.row[-1]} is called by compiled code only")
-
-
-def with_twin(function: Any, twin: Callable) -> Any:
-    """`function`, which remembers what means the same in plain Python."""
-    function.twin = twin
+def _marked(function: Any, attributes: Collection[str]) -> Any:
+    function.attributes = frozenset(attributes)
     return function
 
 
+def linked(function: Callable) -> Any:
+    """Decorator: a function of ours that code which Numba compiles calls; it is compiled for its
+    callers, and cannot be called from Python."""
+    return jitted(function, Inside, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
+
+
 def stats() -> dict[str, int]:
-    """How many kernels were compiled, loaded from the disk cache, and called in this process, and
-    how many functions Numba's own front end compiled in place of ours.
+    """How many kernels were compiled, loaded from the disk cache, and called in this process.
 
     >>> nbgrad.stats().keys() >= {"called", "compiled", "loaded"}
     True
     """
     return {
         **counts,
-        "fallbacks": len(fallbacks),
         "called": sum(kernel.calls + int(kernel.launched[0]) for kernel in Kernel.every),
     }
 
@@ -253,10 +236,10 @@ def guarded(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def _dispatcher(function: Callable, content: str, nogil: bool) -> Callable:
+def _dispatcher(function: Callable, content: str, nogil: bool, pipeline: type) -> Callable:
     if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
         return np.errstate(all="ignore")(function)
     flags = {**_FLAGS, "nogil": nogil}
-    dispatcher = jitted(function, Outside, no_cfunc_wrapper=True, **flags)
+    dispatcher = jitted(function, pipeline, no_cfunc_wrapper=True, **flags)
     attach(dispatcher, function.__name__, content if nogil else f"{content}# nogil=False\n")
     return guarded(dispatcher)

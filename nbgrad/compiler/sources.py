@@ -7,6 +7,7 @@ have changed may be that of the new ones, and is not stored.
 
 import hashlib
 import os
+from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from operator import attrgetter
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-__all__ = ["SOURCES", "are_as_imported", "is_as_imported", "of_code", "of_sources"]
+__all__ = ["SOURCES", "are_as_imported", "lines_of", "of_code", "of_sources"]
 
 
 def of_sources(place: Traversable) -> str:
@@ -23,7 +24,8 @@ def of_sources(place: Traversable) -> str:
     parts = []
     for item in sorted(place.iterdir(), key=lambda item: item.name):
         if item.name.endswith((".py", ".pyc")):
-            parts.append((item.name, hashlib.sha256(item.read_bytes()).hexdigest()))
+            text = _TEXTS[str(item)] = item.read_bytes()
+            parts.append((item.name, hashlib.sha256(text).hexdigest()))
         elif item.is_dir() and item.name != "__pycache__" and (inside := of_sources(item)):
             parts.append((item.name, inside))
     return hashlib.sha256(repr(parts).encode()).hexdigest() if parts else ""
@@ -44,6 +46,8 @@ def _states(folder: Traversable) -> list[tuple]:
     return sorted(found)
 
 
+_TEXTS: dict[str, bytes] = {}
+"""By file name."""
 _PACKAGE = files(__name__.partition(".")[0])
 _FOLDERS = [_PACKAGE / room for room in ("compiler", "ir", "kernels", "runtime", "threads")]
 _STATES = list(map(_states, _FOLDERS))  # before they are read
@@ -60,16 +64,11 @@ def are_as_imported() -> bool:
         return False
 
 
-_KNOWN = {path: state for states in _STATES for path, *state in states}
-
-
-def is_as_imported(path: str) -> bool:
-    """Whether a file is one of these sources and was not written to since it was hashed."""
-    known = _KNOWN.get(path)
-    try:
-        return known is not None and known == list(_STATE(os.stat(path)))
-    except OSError:
-        return False
+@lru_cache
+def lines_of(path: str) -> list[str]:
+    """The lines of one of these sources as it was imported; none of another file."""
+    text = _TEXTS.get(path, b"") if path.endswith(".py") else b""
+    return text.decode().splitlines(True)
 
 
 def of_code(code: CodeType) -> str:

@@ -109,9 +109,8 @@ class Variant:
     def njit(self) -> Callable:
         """For `@njit` code: the arrays and numbers of the arguments in order give the outputs in
         order, arrays of another shape raise ValueError."""
-        captured = self._given()
-        text = self._module(njit_entry.entry(self.signature))
-        return njit(self.program.name, text, len(self.program.inputs), 0, captured)
+        name = self.program.name
+        return self._njit(name, njit_entry.entry(self.signature, name), 0)
 
     @cached_property
     def njit_into(self) -> Callable:
@@ -120,10 +119,14 @@ class Variant:
         It returns the results that are numbers (one alone is no tuple; None where there is none)
         and allocates nothing, unless a result overlaps another array or scratch is large.
         """
-        captured = self._given()
-        name = f"{self.program.name}_into"
-        text = self._module(njit_entry.into(self.signature))
-        return njit(name, text, len(self.program.inputs), len(self.signature.arrays()), captured)
+        text = njit_entry.into(self.signature)
+        return self._njit(f"{self.program.name}_into", text, len(self.signature.arrays()))
+
+    def _njit(self, name: str, text: str, results: int) -> Callable:
+        """The function `name` of a text, with so many arrays for results."""
+        captured, count = self._given(), len(self.program.inputs)
+        is_shell = njit_entry.is_shell(self.signature)
+        return njit(name, self._module(text), is_shell, count, results, captured)
 
     @property
     def address(self) -> int:

@@ -19,7 +19,7 @@ from numba.core.errors import NumbaError
 
 from nbgrad.compiler.front.syntax import TEXTS
 from nbgrad.compiler.kernel import jitted
-from nbgrad.compiler.pipeline import Outside, left_to_numba
+from nbgrad.compiler.pipeline import Outside
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
 GLOBALS = """
@@ -77,7 +77,7 @@ FORMS = {
         "({b} if FLAG else {b})", "(not {n})",
     ),
 }  # fmt: skip
-# Mostly left to Numba; where they are not, these are the ones to mean something else.
+# Mostly refused; where they are not, these are the ones to mean something else.
 RARE = {
     "i": ("({i} ** 2)", "({n} and {b})", "(TWO ** NEGATIVE)", "(1 << 63)"),
     "f": ("({f} ** 2)", "({f} ** -1)", "TABLE[{f}]", "TABLE[FLAG]", "(PART ** 3)", "f2"),
@@ -281,26 +281,22 @@ class Compared(NamedTuple):
     told: str
 
 
-def compared(text: str, calls: list[tuple], whole: bool = False) -> Compared:
-    """Compile a program both ways, and call it; with `whole` also where our own front end leaves
-    it to Numba, which is then asked with fewer passes."""
+def compared(text: str, calls: list[tuple]) -> Compared:
+    """Compile a program both ways, and call it, where our own front end reads it."""
     function = function_of(text)
-    before = len(left_to_numba)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         mine = jitted(function, Outside, **OPTIONS)
-        with contextlib.suppress(Exception):  # Numba refuses what we left to it
+        try:
             mine.compile(tuple(map(numba.typeof, calls[0])))
-        is_lean = len(left_to_numba) == before
-        # Some of those left to Numba have no defined value.
-        if not (is_lean or whole):
+        except NumbaError:
             return Compared(False, "")
         ours = outcome(mine, calls)
         theirs = outcome(numba.njit(**OPTIONS)(function), calls)
     for call, one, other in itertools.zip_longest(calls, ours, theirs):
         if one != other:
-            return Compared(is_lean, f"lean: {one}\nNumba: {other}\nof {call}")
-    return Compared(is_lean, "")
+            return Compared(True, f"lean: {one}\nNumba: {other}\nof {call}")
+    return Compared(True, "")
 
 
 def shrunk(text: str, calls: list[tuple], seconds: float) -> str:

@@ -257,5 +257,5 @@ def _literal(node: ast.expr) -> bool | int | float | None:
 
 
 def refuse(node: ast.AST) -> NoReturn:
-    """Leave a function to Numba for a piece of syntax."""
-    raise Unsupported(f"{type(node).__name__} in line {getattr(node, 'lineno', 0)}")
+    """Refuse a piece of syntax."""
+    raise Unsupported(type(node).__name__)

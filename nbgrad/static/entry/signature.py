@@ -126,7 +126,7 @@ _IMPORTS = {
     ),
     "nbgrad.errors": ("DimensionMismatch",),
     "nbgrad.kernels.blas": ("gemm_at",),
-    "nbgrad.compiler.kernel": ("device", "exact"),
+    "nbgrad.compiler.kernel": ("device", "exact", "linked"),
     "nbgrad.compiler.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.threads.helpers": tuple(helpers.__all__),
@@ -211,16 +211,21 @@ def array_checks(signature: Signature, results: bool) -> list[str]:
     return [
         f"if not fits({_shapes(places.values())!r}, {', '.join(places)}):",
         f"    raise ValueError({message!r})",
-        *size_lines(signature, places),
+        *_size_checks(signature, places),
     ]
 
 
-def size_lines(signature: Signature, places: Mapping[str, Value]) -> list[str]:
-    """Lines that take the named sizes from the shapes of arrays, and check them."""
-    lines = [
+def size_lines(signature: Signature) -> list[str]:
+    """Lines that take the named sizes from the shapes of arrays."""
+    return [
         f"{name} = {signature.arguments()[i]}.shape[{axis}]"
         for name, (i, axis) in signature.places.items()
     ]
+
+
+def _size_checks(signature: Signature, places: Mapping[str, Value]) -> list[str]:
+    """Lines that take the named sizes from the shapes of arrays, and check them."""
+    lines = size_lines(signature)
     for place, value in places.items():
         for axis, n in enumerate(value.shape):
             at = f"{place}.shape[{axis}]"
@@ -265,12 +270,11 @@ def _shapes(values: Iterable[Value]) -> str:
     return ", ".join(f"{v.dtype.name}[{', '.join(map(str, v.shape))}]" for v in values)
 
 
-def conversions(signature: Signature) -> list[str]:
-    """Lines that copy the inputs that are not contiguous, and take numbers in their dtypes."""
+def number_lines(signature: Signature) -> list[str]:
+    """Lines that take numbers in the dtypes of the inputs."""
     lines = []
     for name, value in zip(signature.arguments(), signature.inputs, strict=True):
         if name[0] == "a":
-            lines.append(f"{name} = contiguous({name})")
             continue
         lines.append(f"n{name} = number({value.dtype.name!r}, {name})")
         if value.dtype.kind in "iu":
@@ -278,16 +282,6 @@ def conversions(signature: Signature) -> list[str]:
             lines += [f"if n{name} != {name}:", f"    raise OverflowError({message!r})"]
         lines.append(f"{name} = n{name}")
     return lines
-
-
-def scratch_lines(
-    signature: Signature, arena: bool, operands: list[str], alive: list[str]
-) -> list[str]:
-    if not signature.large:
-        return []
-    operands.append("pointer(work)")
-    alive.append("work")
-    return [] if arena else [f"work = np.empty({signature.memory.size}, np.uint8)"]
 
 
 def call_lines(signature: Signature, operands: Sequence[str], raises: bool = True) -> list[str]:
@@ -318,12 +312,20 @@ def core_call_lines(
     return lines
 
 
-def keep_lines(names: Sequence[str]) -> list[str]:
-    return [f"keep({name})" for name in names]
-
-
 def new_array(value: Value) -> str:
-    return f"np.empty({value.shape}, np.{value.dtype.name.replace('bool', 'bool_')})"
+    """A new array for a result."""
+    lengths = f"{', '.join(map(_length, value.shape))}{',' * (len(value.shape) == 1)}"
+    return f"np.empty(({lengths}), np.{value.dtype.name.replace('bool', 'bool_')})"
+
+
+def new_scratch(signature: Signature) -> list[str]:
+    """The line that makes scratch where the core is handed it."""
+    return [f"work = np.empty({_length(signature.memory.size)}, np.uint8)"] * signature.large
+
+
+def _length(n: int) -> str:
+    """A length, before it is known whether the sizes in its formula are those of the program."""
+    return f"max({n}, 0)" if is_dynamic(n) and not str(n).isidentifier() else str(n)
 
 
 def return_line(names: Sequence[str]) -> str:
