@@ -309,8 +309,10 @@ class _Pipeline(CompilerBase):
             return result
 
     def _by_numba(self, func):
+        from .kernel import readable  # which is made of this
+
         refresh(self.state.targetctx)
-        return super().compile_extra(func)
+        return super().compile_extra(readable(func))
 
     def define_pipelines(self):
         manager = _Passes("nbgrad")
