@@ -1,6 +1,7 @@
 """Scalar functions of kernels: digits against mpmath, special values, and vector instructions."""
 
 import re
+from typing import Any
 
 import mpmath
 import numba
@@ -197,10 +198,10 @@ def test_exact_where_the_result_is_a_whole_number():
 @both
 def test_loops_are_vectors(name, dtype):
     """The loop's arithmetic is on vectors; what the branch for far arguments does is not."""
-    loops = kernel(name)
-    loops(np.ones(3, dtype), np.ones(3, dtype))
+    dispatcher: Any = kernel(name).dispatcher
+    dispatcher(np.ones(3, dtype), np.ones(3, dtype))
     array = numba.types.Array(numba.from_dtype(dtype), 1, "C")
-    compiled = loops.dispatcher.overloads[array, array]
+    compiled = dispatcher.overloads[array, array]
     code = str(binding.parse_bitcode(compiled.library.bitcode))
     kind = {F64: "double", F32: "float"}[dtype]
     assert len(re.findall(rf"f(?:mul|add|sub)(?: contract)? <\d+ x {kind}>", code)) > 5
