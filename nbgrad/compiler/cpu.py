@@ -22,7 +22,7 @@ from ..ir.sizes import is_dynamic
 from ..ir.statements import Accumulate, Assign, For, Literal, Operand, Pieces, Statement, Store
 from ..ir.walk import inner, is_ranged, walk, with_inner
 
-__all__ = ["Guarded", "OpaqueLoop", "OpaqueNumber", "prepared"]
+__all__ = ["Guarded", "OpaqueLoop", "OpaqueNumber", "guarded", "prepared"]
 
 _SHORT = range(4, 513)
 _Names = dict[tuple[float, np.dtype], str]
@@ -55,8 +55,12 @@ def prepared(body: tuple[Statement, ...]) -> tuple:
     """The statements as they are written."""
     if any(isinstance(s, Pieces) for s in body):  # whose parts are kernels of their own
         return body
-    code = [_with_opaque_end(s, False) for s in _with_opaque_infinities(body)]
-    return (Guarded(tuple(code)),) if any(map(is_ranged, walk(body))) else tuple(code)
+    return guarded(tuple(_with_opaque_end(s, False) for s in _with_opaque_infinities(body)))
+
+
+def guarded(body: tuple) -> tuple:
+    """The statements, with forms for arguments near 0 where they call functions that have such."""
+    return (Guarded(body),) if any(map(is_ranged, walk(body))) else body
 
 
 def _with_opaque_end(statement: Statement, is_inside: bool) -> Statement:

@@ -42,7 +42,7 @@ class Edge:
         self._entry: Entry = entry_of(function, self._types)
         body = self._entry.function
         self._function = replace(body, attributes=body.attributes.union(attributes))
-        self._module = FunctionModule()
+        self._module = FunctionModule(self._entry.find)
         self._name = self._module.name_of_function(self._function)
         if self._module.needs:
             raise Unsupported("functions that are defined elsewhere")

@@ -34,7 +34,7 @@ DISABLED = bool(config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssu
 _build_lock = fork_safe(threading.RLock())
 # Numba never frees machine code, so a text is compiled once: the same program made again costs
 # nothing.
-_kernels: dict[tuple[str, str, bool, bool], "Kernel"] = {}
+_kernels: dict[tuple[str, str, bool], "Kernel"] = {}
 
 
 def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
@@ -53,29 +53,19 @@ class Kernel:
     """A function that is compiled at its first call.
 
     `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
-    `launched` is where launchers count their calls. With `nogil`, other threads of Python may run
-    meanwhile, which costs a call some 25 ns. Numba reads the text of a `shell`.
+    `launched` is where launchers count their calls. Other threads of Python may run meanwhile,
+    which costs a call some 25 ns. Numba reads the text of a `shell`.
     """
 
-    __slots__ = (
-        "_content",
-        "_nogil",
-        "_pipeline",
-        "calls",
-        "dispatcher",
-        "function",
-        "launched",
-        "name",
-    )
+    __slots__ = ("_content", "_pipeline", "calls", "dispatcher", "function", "launched", "name")
     every: ClassVar[list["Kernel"]] = []
 
-    def __init__(self, function: Callable, content: str = "", nogil=True, shell=False):
+    def __init__(self, function: Callable, content: str = "", shell: bool = False):
         self.name = function.__name__
         self.function = function
         self.calls = 0
         self.launched = np.zeros(1, np.int64)
         self._content = content
-        self._nogil = nogil
         self._pipeline = Shell if shell else Outside
         Kernel.every.append(self)
 
@@ -88,7 +78,7 @@ class Kernel:
                 return object.__getattribute__(self, name)
             except AttributeError:
                 content = self._content or of_code(self.function.__code__)
-                self.dispatcher = _dispatcher(self.function, content, self._nogil, self._pipeline)
+                self.dispatcher = _dispatcher(self.function, content, self._pipeline)
                 return self.dispatcher
 
     def __call__(self, *args):
@@ -104,18 +94,43 @@ def kernel(function: Callable) -> Kernel:
     return Kernel(function)
 
 
-def kernel_from_source(name: str, source: str, nogil: bool = True, shell: bool = False) -> Kernel:
+def kernel_from_source(name: str, source: str, shell: bool = False) -> Kernel:
     """The kernel `name` that `source` defines; equal sources are one kernel.
 
     The text compiles from memory, so no file that others could change is ever imported. Its
     module stands in `sys.modules` because Numba looks it up when it loads cached code.
     """
     with _build_lock:
-        entry = _kernels.get((name, source, nogil, shell))
+        entry = _kernels.get((name, source, shell))
         if entry is None:
-            entry = Kernel(getattr(module_of(source), name), source, nogil, shell)
-            _kernels[name, source, nogil, shell] = entry
+            entry = Kernel(getattr(module_of(source), name), source, shell)
+            _kernels[name, source, shell] = entry
         return entry
+
+
+def kernel_from_ir(maker: Any) -> Kernel:
+    """The kernel `maker.name` of the kernel IR: `maker.entry(kinds)` is the function for types of
+    its arguments. Its Python function is empty; `maker.text()` is a module that defines it in full,
+    for plain Python and for types that the IR does not have. Equal makers are one kernel."""
+    content = repr(maker)
+    with _build_lock:
+        entry = _kernels.get((maker.name, content, False))
+        if entry is None:
+            scope: dict[str, Any] = {"__name__": __name__}
+            exec(f"def {maker.name}({', '.join(maker.types)}): ...", scope)
+            function = scope[maker.name]
+            function.maker = maker
+            # Symbols are named after it, and code of several processes meets in one.
+            digest = hashlib.sha256(content.encode()).hexdigest()
+            function.__qualname__ = f"{maker.name}_{digest[:16]}"
+            entry = _kernels[maker.name, content, False] = Kernel(function, content)
+        return entry
+
+
+def readable(function: Callable) -> Callable:
+    """The function; of a kernel of the kernel IR, that of its text."""
+    maker = getattr(function, "maker", None)
+    return getattr(module_of(maker.text()), maker.name) if maker else function
 
 
 _MODULE = "nbgrad_kernel_"
@@ -236,10 +251,9 @@ def guarded(dispatcher: Any) -> Any:
     return dispatcher
 
 
-def _dispatcher(function: Callable, content: str, nogil: bool, pipeline: type) -> Callable:
+def _dispatcher(function: Callable, content: str, pipeline: type) -> Callable:
     if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
-        return np.errstate(all="ignore")(function)
-    flags = {**_FLAGS, "nogil": nogil}
-    dispatcher = jitted(function, pipeline, no_cfunc_wrapper=True, **flags)
-    attach(dispatcher, function.__name__, content if nogil else f"{content}# nogil=False\n")
+        return np.errstate(all="ignore")(readable(function))
+    dispatcher = jitted(function, pipeline, no_cfunc_wrapper=True, **_FLAGS)
+    attach(dispatcher, function.__name__, content)
     return guarded(dispatcher)

@@ -25,6 +25,8 @@ from ..ir.statements import (
     While,
 )
 from ..ir.walk import walk
+from .cpu import guarded
+from .front.functions import function_of
 from .llvm import FunctionWriter, Module, ascii_name, result_type
 from .llvm_instructions import instruction
 from .llvm_ops import Value, llvm_type, memory_type
@@ -35,10 +37,12 @@ _STATUS = np.dtype(np.int32)
 
 
 class FunctionModule(Module):
-    """A module with functions of the IR, each written where it is first called."""
+    """A module with functions of the IR, each written where it is first called; `find` gives those
+    that scalar code calls by name."""
 
-    def __init__(self):
+    def __init__(self, find: Callable[[str], Any] | None = None):
         super().__init__()
+        self.find = find
         self.written: dict[int, tuple[Function, str]] = {}  # by identity
         self.linked: set[str] = set()  # symbols of code that has to be linked
         self.errors: list[tuple[str, str]] = []  # classes and messages
@@ -108,7 +112,7 @@ def write_function(module: FunctionModule, function: Function) -> str:
             own = writer.parameter(f"a{len(parameters)}")
             writer.values[name] = Value(own, kind)
             parameters.append(f"{llvm_type(kind)} {own}")
-    writer.body(function.body)
+    writer.body(function.body if function.results else guarded(function.body))
     writer.end()
     return writer.text(parameters, module.results_of(function), _attributes(module, function))
 
@@ -212,6 +216,13 @@ class _Writer(FunctionWriter):
         if isinstance(argument, Address):
             return self._pointer(argument)
         return self.operand(argument)
+
+    def call(self, name: str, operands: Sequence[Value], result: np.dtype) -> Value:
+        if self._functions.find is None:
+            return super().call(name, operands, result)
+        made = function_of(self._functions.find(name), [x.dtype for x in operands])
+        function = self._functions.name_without_status(made)
+        return Value(self._called(f"@{function}", operands, llvm_type(result)), result)
 
     def _call(self, call: Call) -> None:
         given = list(map(self._argument, call.arguments))

@@ -1,7 +1,7 @@
 """Functions of Python as functions of the kernel IR, one for each set of types."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -47,10 +47,12 @@ class Constant:
 
 @dataclass(frozen=True)
 class Entry:
-    """A function, and its result: a dtype, a tuple of such, or None."""
+    """A function, and its result: a dtype, a tuple of such, or None. `find` gives the functions of
+    ours that scalar code in it calls, by name."""
 
     function: Function
     result: Any
+    find: Callable[[str], Any] | None = None
 
 
 _entries: WeakKeyDictionary[Any, dict[tuple, "Entry | Unsupported | None"]] = WeakKeyDictionary()
@@ -94,6 +96,8 @@ def entry_of(function: Any, kinds: tuple) -> Entry:
 def _read(function: Any, kinds: tuple) -> Entry:
     from .walk import Walk  # which calls functions
 
+    if (maker := getattr(function, "maker", None)) is not None:
+        return maker.entry(kinds)
     if not isinstance(function, FunctionType) or hasattr(function, "row"):
         return _of_call(function, kinds)
     emit = Emitter()
