@@ -98,9 +98,11 @@ class Module:
 
     def symbol(self, function: str | Callable, types: Sequence[str], result: str) -> str:
         """The symbol of a function that is defined elsewhere: by its name, or a device function."""
-        name = function if isinstance(function, str) else function.__name__
-        if not isinstance(function, str):
-            assert self.devices.setdefault(name, function) is function, name
+        if isinstance(function, str):
+            name = function
+        else:
+            name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+            self.devices[name] = function
         symbol = ".".join(["nbgrad", name, *(_CODES.get(t, t) for t in types)])
         self.needs[symbol] = name, tuple(types), result
         return symbol

@@ -98,10 +98,11 @@ class _CoreWriter(FunctionWriter):
             kinds = [f"ptr {pointer.dtype.str[1:]}" for pointer in call.pointers]
             self._outside(function.function, given, [*kinds, *(x for x, _ in given[pointers:])])
             return
+        wanted: list[Any] = [None] * len(call.arguments)
         if isinstance(function, Kernel):
-            name, wanted = module.name_of(function), [None] * pointers + [*function.dtypes]
+            name, wanted[pointers:] = module.name_of(function), function.dtypes
         else:
-            name, wanted = module.cores[function.name], [None] * len(call.arguments)
+            name = module.cores[function.name]
         given = list(map(self._given, call.arguments, wanted))
         given += [("i64", self.operand(size).text) for size in function.sizes]
         found = self.results_of(name, given, module.results[name])

@@ -117,9 +117,11 @@ class Module:
         if isinstance(function, Kernel):
             name, sizes = self.name_of(function), function.sizes
         else:
-            name, sizes = function.function.__name__, ()
-            name += "_device" * (name in self.taken)
-            self.devices[name] = function.function
+            function, sizes = function.function, ()
+            name = function.__name__
+            while name in self.taken or self.devices.get(name, function) != function:
+                name += "_device"
+            self.devices[name] = function
         self._note(name, lines)
         return call_text(name, [*operands, *sizes], call.results)
 

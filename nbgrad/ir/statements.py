@@ -167,7 +167,7 @@ class Call:
     """
 
     function: Any
-    arguments: tuple["Address | Operand | Function", ...]
+    arguments: tuple[Any, ...]  # each an Address, an Operand or a Function
     results: tuple[str, ...] = ()
     dtypes: tuple[np.dtype, ...] = ()  # of the results
 
@@ -175,6 +175,11 @@ class Call:
     def pointers(self) -> tuple[Address, ...]:
         """The arguments that are pointers."""
         return tuple(x for x in self.arguments if isinstance(x, Address))
+
+    @property
+    def numbers(self) -> tuple[Operand, ...]:
+        """The arguments that are numbers."""
+        return tuple(x for x in self.arguments if isinstance(x, (str, Literal)))
 
 
 @dataclass(frozen=True)

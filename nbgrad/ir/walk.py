@@ -11,7 +11,6 @@ from .core import Core, CoreStep, Repeat
 from .scalar import NAMES, near_arguments
 from .statements import (
     Accumulate,
-    Address,
     Assign,
     Call,
     Chunks,
@@ -125,8 +124,8 @@ def operands(statement: Any) -> tuple[Operand, ...]:
             return several
         case Accumulate(value=one) | Store(value=one) | Variable(start=one) | If(condition=one):
             return (one,)
-        case Call(arguments=given):
-            return tuple(x for x in given if not isinstance(x, Address))
+        case Call():
+            return statement.numbers
     return ()
 
 

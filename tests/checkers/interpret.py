@@ -118,7 +118,7 @@ class _Machine:
         function, pointers = call.function, [self._pointer(x, frame) for x in call.pointers]
         if isinstance(function, Core):
             return self._enter(function, call, frame)
-        operands = [operand_of(x)(frame.numbers) for x in call.arguments[len(pointers) :]]
+        operands = [operand_of(x)(frame.numbers) for x in call.numbers]
         if isinstance(function, Kernel):
             return self._kernel(function, pointers, operands)
         assert isinstance(function, Device)

@@ -142,7 +142,7 @@ def _run(kernel: Kernel, call: Call, scope: Scope) -> None:
     rooms: dict[Hashable, Room | None] = {}
     for i, pointer in enumerate(pointers):
         rooms[i] = _behind(pointer, scope, label)
-    number_dtypes = [scope.dtype_of(x, label) for x in call.arguments[len(pointers) :]]
+    number_dtypes = [scope.dtype_of(x, label) for x in call.numbers]
     inner = Scope(dict(zip(kernel.numbers, number_dtypes, strict=True)), {}, rooms)
     inner.ranges.update(dict.fromkeys(kernel.numbers))
     _body(kernel.body, inner, kernel)

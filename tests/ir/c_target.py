@@ -168,7 +168,7 @@ class CFunction:
                 results = [f"&{name}" for name in s.results]
                 for name in s.results:
                     self.declared.setdefault(name, "double")
-                numbers = map(self.operand, s.arguments[len(pointers) :])
+                numbers = map(self.operand, s.numbers)
                 name = kernel_name(s.function, self.kernels)
                 self.lines.append(f"{name}({', '.join([*pointers, *numbers, *results])});")
             case Call(function=Device(function=function)) if function is move:

@@ -13,6 +13,7 @@ import nbgrad
 from nbgrad import softmax
 from nbgrad.ir.core import Device
 from nbgrad.ir.statements import For, Kernel
+from nbgrad.ir.walk import callee
 from nbgrad.static.loops import memory as planner
 from nbgrad.static.loops.memory import step_reads
 
@@ -27,8 +28,8 @@ def test_what_is_not_written_is_found():
     expected = 2 * np.e * np.arange(9, 0, -1) + 9
     np.testing.assert_allclose(watched(f, np.ones(9)), expected)
     steps = variant._emitted.printed.steps
-    first = next(i for i, step in enumerate(steps) if isinstance(step.statement.function, Kernel))
-    call = next(i for i, step in enumerate(steps) if isinstance(step.statement.function, Device))
+    first = next(i for i, step in enumerate(steps) if isinstance(callee(step.statement), Kernel))
+    call = next(i for i, step in enumerate(steps) if isinstance(callee(step.statement), Device))
     for wrong, fault in (
         ([*steps[:first], resized(steps[first], 8), *steps[first + 1 :]], "read before written"),
         ([*steps[:first], resized(steps[first], 10), *steps[first + 1 :]], "lies beyond"),

@@ -177,10 +177,9 @@ def header(text: str, devices: Mapping[str, Callable] = {}) -> str:
             lines.append(f"from {module} import {', '.join(known)}")
     others: dict[str, list[str]] = {}
     for name, function in sorted(devices.items()):
-        if name not in _TAKEN:
-            own = function.__name__
-            text = own if name == own else f"{own} as {name}"
-            others.setdefault(function.__module__, []).append(text)
+        home, own = function.__module__, function.__name__
+        if name not in _IMPORTS.get(home, ()):
+            others.setdefault(home, []).append(own if name == own else f"{own} as {name}")
     lines += [f"from {module} import {', '.join(names)}" for module, names in others.items()]
     return "\n".join(lines) + "\n\n\n"
 

@@ -59,7 +59,7 @@ def _loop(statement: Statement) -> For | None:
 def bounds_of(statement: Statement) -> Bounds | None:
     """The bounds of a loop; None for other statements."""
     loop = _loop(statement)
-    return loop and (loop.axis, loop.start, loop.stop)
+    return (loop.axis, loop.start, loop.stop) if loop else None
 
 
 def cuts_of(body: Iterable[Statement]) -> dict[Bounds, Cut]:
@@ -204,9 +204,9 @@ def _taken_out(statement: Statement, found: Cut) -> list[Statement]:
 
 def _redirected(statement: Statement, sums: Mapping[Value, Item]) -> Statement:
     """The statement, where it sums into an array into the piece's own."""
-    own = sums.get(statement.buffer) if isinstance(statement, Store) else None  # pyright: ignore
-    if own is None:
+    if not isinstance(statement, Store) or statement.buffer not in sums:
         return statement
+    own = sums[statement.buffer]  # pyright: ignore[reportArgumentType]
     at = statement.at.plus(Affine(0, ((PIECE, own.args[0].size),)))
     return replace(statement, buffer=own, at=at)
 

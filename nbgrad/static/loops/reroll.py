@@ -77,7 +77,7 @@ def _form(step: CoreStep, memory: Addressing) -> _Form | None:
     ):
         function, pointers = statement.function, statement.pointers
         name = memory.name_of(function) if isinstance(function, Kernel) else function
-        what: tuple = (name, statement.arguments[len(pointers) :])
+        what: tuple = (name, statement.numbers)
         pointers = [(p.buffer, p.at, p.dtype) for p in pointers]
     elif isinstance(statement, Gemm):
         what = ("gemm", *statement[3:])
