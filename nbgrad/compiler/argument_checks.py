@@ -1,7 +1,7 @@
-"""What the ways into compiled programs do to all of their arrays at once.
+"""Checks and conversions of the arrays that are passed to a compiled program, as intrinsics.
 
-Numba's time grows with the square of the arrays wherever each has a line and a branch of its own,
-so each of these takes them all, written one after another.
+Numba's compile time grows with the square of the number of arrays if each has its own line and
+branch, so one intrinsic handles all arrays.
 """
 
 import re

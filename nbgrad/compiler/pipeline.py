@@ -1,4 +1,4 @@
-"""How Numba compiles our functions: the passes that they need, and no others.
+"""Numba's compiler pipelines for kernels, with only the necessary passes.
 
 `Outside` is for functions that Python calls, `Inside` for those that only compiled code calls.
 Numba optimizes each function and makes machine code of it, and again for each caller that it is
@@ -92,10 +92,10 @@ _FRONT = (
 
 
 class _Library(JITCodeLibrary):
-    """LLVM code that is optimized once, as a whole: not each function before.
+    """LLVM code that is optimized once, as a whole, and not function by function.
 
-    What is over stays as bitcode, a tenth of the memory of LLVM's own trees; callers that link it
-    get trees of their own.
+    After linking, only bitcode is kept, which takes a tenth of the memory of an LLVM module;
+    callers parse it again.
     """
 
     _tree: Any = None
@@ -232,8 +232,8 @@ def _forget_types(description: Any) -> None:
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Result(typed.NoPythonBackend):
-    """What a compilation leaves, without Numba's IR and types of variables, which only its
-    reports show."""
+    """The pass that makes the result, without Numba's IR and types of variables, which only its
+    reports use."""
 
     _name = "nbgrad_result"
 

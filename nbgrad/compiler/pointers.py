@@ -1,6 +1,6 @@
-"""Pointers for compiled programs: what their kernels are handed in place of arrays.
+"""Pointers, which kernels of compiled programs take in place of arrays.
 
-The twins for plain Python stand a flat array for a pointer, so programs run with Numba disabled.
+In plain Python a flat array stands for a pointer, so programs run with Numba disabled.
 """
 
 import ctypes
@@ -59,7 +59,7 @@ class Overlap(ValueError):
 
 
 def _element(kind: Any) -> Any:
-    """What memory holds for an array's dtype: bools are bytes."""
+    """Return the type of elements in memory: bools are bytes."""
     return types.uint8 if kind == types.boolean else kind
 
 
@@ -88,7 +88,7 @@ def shift(typingctx, pointer, count):
 
 @instruction(lambda array: array.ctypes.data)
 def address(typingctx, array):
-    """Where an array's first element lies, or where a pointer leads, as an integer."""
+    """Return the address of an array's first element, or a pointer, as an integer."""
 
     def codegen(context, builder, signature, args):
         data = args[0]
