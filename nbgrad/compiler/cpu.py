@@ -1,13 +1,13 @@
-"""Statements for the CPU alone, which let LLVM generate faster code.
+"""Rewriting of kernels for CPUs, which lets LLVM generate faster code.
 
-`prepared` takes the statements of a kernel and gives those that are written:
+`prepared` rewrites the statements of a kernel:
 
-* A loop inside of another, whose length is known and short, is unrolled by LLVM before it is
-  vectorised, and vectors then run across the rows (7 to 30 times slower). Its end is opaque.
-* LLVM turns the largest of numbers that are chosen between an element and -inf into one that is
-  compared under a condition, for which there are no vectors. Such infinities are opaque.
-* sin and its kin have branch-free forms for arguments near 0. A kernel uses these, and runs once
-  more with those for any argument where one was far, which is rare.
+* LLVM unrolls a short inner loop of known length before it vectorises, and then vectorises across
+  the rows, which is 7 to 30 times slower. The end of such a loop is made opaque.
+* LLVM turns a maximum over `select(mask, x, -inf)` into a conditional comparison, which it cannot
+  vectorise. Such infinities are made opaque.
+* sin and similar functions have branch-free forms for arguments near 0. A kernel uses these, and
+  runs again with the general forms if an argument was far from 0, which is rare.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Where functions become kernels: the only place with Numba's flags and its private API.
+"""`Kernel` and the decorators that make one of a Python function, with Numba's compiler flags.
 
 A `Kernel` is a Python function that Numba compiles at its first call, or loads from our disk
-cache. Kernels take arrays and numbers by position, write into arrays that the caller gives, and
+cache. Kernels take arrays and numbers by position, write into output arrays of the caller, and
 allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain Python.
 """
 

@@ -20,10 +20,10 @@ __all__ = ["Inside", "Library", "Outside", "Shell"]
 
 
 class _Library(JITCodeLibrary):
-    """LLVM code that is optimized once, as a whole: not each function before.
+    """LLVM code that is optimized once, as a whole, and not function by function.
 
-    What is over stays as bitcode, a tenth of the memory of LLVM's own trees; callers that link it
-    get trees of their own.
+    After linking, only bitcode is kept, which takes a tenth of the memory of an LLVM module;
+    callers parse it again.
     """
 
     _tree: Any = None

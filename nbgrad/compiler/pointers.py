@@ -1,6 +1,6 @@
-"""Pointers for compiled programs: what their kernels are handed in place of arrays.
+"""Pointers, which kernels of compiled programs take in place of arrays.
 
-The twins for plain Python stand a flat array for a pointer, so programs run with Numba disabled.
+In plain Python a flat array stands for a pointer, so programs run with Numba disabled.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
-"""The way from Python into a function: the C function that takes a tuple of Python's objects.
+"""The entry of a kernel from Python: a C function that takes a tuple of Python objects.
 
-Numba's own makes for each array a record of who holds its memory, and gives it back afterwards,
-which takes longer than a kernel of few numbers. Here the caller's tuple holds the arrays while the
-function runs, and what a function needs to know of one is read where NumPy keeps it.
+Numba's own entry allocates an object that owns the memory of each array, and frees it afterwards,
+which takes longer than a small kernel. Here the argument tuple keeps the arrays alive while the
+function runs, and their data pointers and shapes are read from NumPy's structures.
 """
 
 from collections.abc import Sequence
@@ -102,7 +102,7 @@ class _Entry(PyCallWrapper):
         return found.value
 
     def _array(self, builder: Any, held: Any, kind: Any) -> Any:
-        """Numba's array of one of NumPy's, which belongs to nobody."""
+        """Return a Numba array for a NumPy array, without a reference to it."""
         data = _load(builder, held, DATA, _BYTES)
         place = self.context.get_value_type(types.CPointer(kind.dtype))
         shape = _words(builder, held, LENGTHS, kind.ndim)
@@ -111,7 +111,7 @@ class _Entry(PyCallWrapper):
 
 
 def _load(builder: Any, place: Any, offset: int, kind: Any) -> Any:
-    """What stands at a number of bytes behind a place."""
+    """Load the value at an offset in bytes from a pointer."""
     address = builder.gep(place, [_WORD(offset)])
     return builder.load(builder.bitcast(address, kind.as_pointer()))
 

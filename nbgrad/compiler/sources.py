@@ -1,8 +1,7 @@
-"""The sources of kernels, as they were when this process imported them.
+"""Hashes of the sources that machine code depends on, at the time of import.
 
-`nbgrad/compiler/__init__.py` imports this before any other module that machine code depends on. So
-whatever changes from here on is younger than what was hashed: machine code of a process whose files
-have changed may be that of the new ones, and is not stored.
+`nbgrad/compiler/__init__.py` imports this module before any other that machine code depends on. If
+a file changes later, machine code of this process may come from the new file, and is not stored.
 """
 
 import hashlib
@@ -35,7 +34,7 @@ _STATE = attrgetter("st_size", "st_ino", "st_mtime_ns", "st_ctime_ns")
 
 
 def _states(folder: Traversable) -> list[tuple]:
-    """What the file system says of the files that `of_sources` reads; nothing of an archive."""
+    """Return paths and states of the files that `of_sources` reads; nothing for an archive."""
     found, stack = [], [str(folder)] if isinstance(folder, Path) else []
     while stack:
         for item in os.scandir(stack.pop()):

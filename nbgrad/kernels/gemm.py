@@ -1,11 +1,11 @@
-"""Products of matrices by kernels of our own, where vectors have 512 bits.
+"""Matrix products c = op(a) @ op(b) on processors with 512-bit vectors.
 
-OpenBLAS as wheels bring it knows few of the processors that have them: it takes the others for
-older ones, and half of their speed. So there is a product of our own, c = op(a) @ op(b).
+The OpenBLAS in wheels recognises few of these processors. It uses kernels of older ones for the
+others, at half the speed.
 
-There is machine code of it once a process, not in each program: programs call what a table holds,
-which compiled code knows by its symbol. At first that is a function of Python's, which has the
-kernel compiled or loaded, puts its address there, and goes on with it.
+A kernel is compiled once per process, not in each program: programs call it through a table of
+addresses, which has a symbol. Initially, an entry is a Python function, which compiles or loads the
+kernel, stores its address in the table, and calls it.
 """
 
 import ctypes
@@ -142,10 +142,10 @@ _Function = ctypes.CFUNCTYPE(
 
 
 def _found(place: int) -> Any:
-    """What runs products until there is a kernel: it puts the kernel's address into the table.
+    """Return the initial entry of the table, which replaces itself by the address of the kernel.
 
-    One for threads is made when they may run and one thread has multiplied for as long as that
-    takes; until then it is the kernel by one."""
+    The multithreaded kernel is compiled once single-threaded products have taken as long as its
+    compilation; until then the single-threaded kernel runs."""
     kernel, dtype = _KERNELS[place]
     alone, done = place % _KINDS, 0
 
@@ -168,7 +168,7 @@ def _found(place: int) -> Any:
 
 @functools.cache
 def _address(kernel: Kernel) -> int:
-    """Where the machine code of a kernel is."""
+    """Return the address of the machine code of a kernel."""
     dispatcher: Any = kernel.dispatcher
     kinds = (types.int64,) * _SIZES
     dispatcher.compile(kinds)

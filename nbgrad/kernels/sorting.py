@@ -1,10 +1,11 @@
-"""Orders and positions among sorted numbers: on pointers, for compiled programs.
+"""Sorting and searching, as in `np.argsort` and `np.searchsorted`: on pointers, for compiled
+programs.
 
-Numbers are compared by integers that lie as they do, their images. To sort a row, the leading bits
-of its images that vary are put into words above the positions: no two words are equal, equal
-numbers stay in order, and nothing is carried along. Many short rows are sorted together, each in a
-lane of vectors, by a network that asks for no branch; others digit by digit. Numbers whose words
-differ in the position alone are merged by their images.
+Numbers are compared by their images, integers in the same order. To sort a row, the leading bits of
+the images that vary are combined with the positions in words: no two words are equal, the order is
+stable, and no positions are moved along. Many short rows are sorted together, each in a lane of
+vectors, by a branch-free sorting network; others by radix sort. Numbers whose words differ only in
+the position are merged by their images.
 """
 
 import numpy as np

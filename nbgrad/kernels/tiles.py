@@ -1,5 +1,5 @@
-"""The loops of a product of matrices, written in LLVM's terms: they are about vectors in registers,
-and Numba takes five times as long over the same loops in Python.
+"""The inner loops of matrix products as LLVM code, with vectors in registers; Numba takes five
+times as long to compile the same loops in Python.
 
 A tile of c = op(a) @ op(b), `ROWS` rows of two vectors, is summed in registers over up to `DEPTH`
 terms; the columns of b that it reads lie packed one after another, so that they stay in the nearest

@@ -1,7 +1,7 @@
-"""What scalar functions are built from: instructions of the target, each with what it means in
+"""Building blocks of scalar functions: instructions of the target, each with an equivalent in
 plain Python, and constants and polynomials by dtype.
 
-They are what makes scalar functions branch-free, so that loops over them vectorise.
+With them scalar functions are branch-free, so that loops over them vectorise.
 """
 
 import math
@@ -28,7 +28,7 @@ def scalar(twin: Callable, inlined: bool = True) -> Callable[[Callable], Any]:
 
 
 def _first(double: Any, single: Any, x: Any) -> Any:
-    """What is for the dtype of x."""
+    """Return the argument for the dtype of x."""
     return single if getattr(x, "dtype", None) == np.float32 else double
 
 

@@ -1,7 +1,7 @@
 """Functions of SciPy inside of compiled code, by the C pointers of `scipy.special.cython_special`.
 
-Machine code holds no address: it asks for that of a function at its first call and keeps it, so it
-may come from the disk cache, or stand in a user's own. SciPy is imported by then, and not before.
+Machine code contains no addresses: it looks up that of a function at its first call and stores it,
+so it can be cached on disk. SciPy is not imported before that call.
 """
 
 import ctypes
@@ -18,8 +18,8 @@ __all__ = ["address", "of_scipy"]
 
 
 def address(name: str) -> int:
-    """Where a function of doubles lies, told as `"jv 2"` with their number. Raises ImportError
-    where SciPy has none."""
+    """Return the address of a function of doubles, whose name and number of arguments are given as
+    `"jv 2"`. Raises ImportError if SciPy lacks it."""
     with held_back():
         from scipy.special import cython_special  # here, as few programs ask
 

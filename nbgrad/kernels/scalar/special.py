@@ -1,4 +1,4 @@
-"""Special functions: SciPy's own, and those that it has no pointers to."""
+"""Special functions: SciPy's own, and those that it does not export to C."""
 
 import math
 

@@ -40,7 +40,8 @@ class Derived(StaticFunction):
         root: StaticFunction,
     ):
         super().__init__(f)
-        self.static, self.reasons = set(static), root.reasons
+        self.static: set[int | str] = set(static)
+        self.reasons = root.reasons
         if any(spec is not None and any(spec) for spec in specs):
             self.specs = LeafSpecs(specs)
 

@@ -17,7 +17,7 @@ from .loop_run import Programs, run, zeros
 from .program import ArrayValue, Operand, replay, replay_from
 from .residuals import residuals, written_states
 from .samples import nth
-from .undo import taken_back
+from .undo import undo
 
 
 def pull(
@@ -160,7 +160,7 @@ class _Walk(NamedTuple):
             known = dict(zip([*inputs, *found.values], given, strict=True))
             kept = dict(zip(needs, now[at:], strict=True))
             for undone, after in zip(found.undone, carried[count:], strict=True):
-                known[undone.state] = taken_back(after, undone.writes, kept)
+                known[undone.state] = undo(after, undone.writes, kept)
             states = [known[undone.state] for undone in found.undone]
             every = replay_from(known, [*program.outputs, *found.checked], recorder)
             return [*every[:count], *states, *every[count : len(program.outputs)]]
