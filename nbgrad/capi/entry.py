@@ -2,8 +2,8 @@
 
 One C function serves all of them. Its table says what each argument must be: it checks arrays by
 type, dtype, layout and lengths, and numbers by their types. Then it compares the memory of results
-with that of other arrays, calls the code, and makes Python's objects of the numbers that this
-gives. It is written in LLVM assembly without any address, so that the disk cache can hold it.
+with that of other arrays, calls the code, and makes Python objects of the numbers that this
+returns. Its LLVM assembly contains no address, so that the disk cache can hold it.
 
 `run` of an entry is `i32 run(ptr words, ptr numbers)`: words are the addresses of arrays, the bytes
 of numbers and lengths of axes, each in its slot; numbers are what it returns. It gives 0, or the

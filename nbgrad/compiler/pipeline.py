@@ -1,8 +1,8 @@
 """How Numba's dispatchers compile functions of ours.
 
-`Outside` is for functions that Python calls, `Inside` for those that only code of Numba calls: it
-stops at LLVM code that is not yet optimized, since Numba optimizes what is linked into a caller
-with it. Our own front end, `front/`, reads both. Numba compiles a `Shell`, which makes arrays.
+`Outside` is for functions that Python calls, `Inside` for functions that only code compiled by
+Numba calls: it stops before optimization, since Numba optimizes them together with the caller. Our
+own front end, `front/`, compiles both. Numba itself compiles a `Shell`, which allocates arrays.
 """
 
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""From the plan of a program to its core: kernels, calls and lines, one after another."""
+"""From the plan of a program to its core: a list of kernel calls, other calls and scalar code."""
 
 from collections.abc import Sequence
 
