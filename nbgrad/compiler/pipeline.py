@@ -155,9 +155,12 @@ class Outside(_Pipeline):
 class Shell(Compiler):
     """For entries of `@njit` code, which Numba compiles: their libraries can be stored."""
 
+    def __init__(self, typing: Any, target: Any, *rest: Any):
+        refresh(target)  # before Numba does
+        super().__init__(typing, target, *rest)
+
     def compile_extra(self, func):
         state = self.state
-        refresh(state.targetctx)
         state.library = Library(state.targetctx.codegen(), func.__qualname__)
         return super().compile_extra(func)
 
