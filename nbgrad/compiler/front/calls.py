@@ -12,7 +12,7 @@ from numba.core import types
 
 from . import dtypes, operators
 from .elements import attribute
-from .emit import Emitter
+from .emit import FunctionBuilder
 from .functions import Entry, entry_of, flattened, type_of
 from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
@@ -47,7 +47,7 @@ _QUOTIENTS = {np.fmod: "np.fmod", np.remainder: "modulo", np.mod: "modulo"}
 _ROUNDED = {math.floor: "np.floor", math.ceil: "np.ceil", math.trunc: "np.trunc"}
 
 
-def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
+def call(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> Value:
     """A call of a function that is known at compile time."""
     if hasattr(function, "row"):
         return _instruction(emit, function, operands)
@@ -69,7 +69,7 @@ def _is_ours(function: FunctionType) -> bool:
     return hasattr(function, "attributes") or function.__module__.startswith("nbgrad.")
 
 
-def _of_numbers(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
+def _of_numbers(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> Value:
     """A function of `math` or NumPy."""
     if function in _ROUNDED:
         x = emit.cast(operands[0], DOUBLE)
@@ -94,7 +94,7 @@ def _of_numbers(emit: Emitter, function: Any, operands: Sequence[Value]) -> Valu
     raise Unsupported(f"a call of {function!r}")
 
 
-def _remainder(emit: Emitter, name: str, operands: Sequence[Value]) -> Value:
+def _remainder(emit: FunctionBuilder, name: str, operands: Sequence[Value]) -> Value:
     """np.fmod or np.remainder, which keep the dtype of integers."""
     dtype = emit.common(operands)
     dtype = np.dtype(np.int8) if dtype == BOOL else dtype
@@ -104,7 +104,7 @@ def _remainder(emit: Emitter, name: str, operands: Sequence[Value]) -> Value:
     return emit.applied(name, both, dtype)
 
 
-def _floats(emit: Emitter, operands: Sequence[Value]) -> list[Number]:
+def _floats(emit: FunctionBuilder, operands: Sequence[Value]) -> list[Number]:
     """Numbers as floats of one dtype."""
     dtype = emit.dtype(operands[0])
     for operand in operands[1:]:
@@ -129,7 +129,7 @@ def _dtype_of_class(function: Any) -> np.dtype | None:
     return None
 
 
-def _converted(emit: Emitter, value: Value, dtype: np.dtype) -> Value:
+def _converted(emit: FunctionBuilder, value: Value, dtype: np.dtype) -> Value:
     if dtype == BOOL:
         return emit.truth(value)
     if isinstance(value, Known) and value.is_number and dtype.kind in "iu":
@@ -137,7 +137,7 @@ def _converted(emit: Emitter, value: Value, dtype: np.dtype) -> Value:
     return emit.cast(value, dtype)
 
 
-def _instruction(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
+def _instruction(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> Value:
     name, *parameters = function.row
     if isinstance(name, FunctionType):
         return called(emit, entry_of(name, tuple(map(type_of, operands))), operands)
@@ -146,7 +146,7 @@ def _instruction(emit: Emitter, function: Any, operands: Sequence[Value]) -> Val
     return INSTRUCTIONS[name](emit, *parameters, *operands)
 
 
-def _function(emit: Emitter, function: FunctionType, operands: Sequence[Value]) -> Value:
+def _function(emit: FunctionBuilder, function: FunctionType, operands: Sequence[Value]) -> Value:
     """A function of ours."""
     operands = _filled(function, operands)
     if "part" in getattr(function, "attributes", ()) and definition_of(function).ends_once:
@@ -158,7 +158,7 @@ def _function(emit: Emitter, function: FunctionType, operands: Sequence[Value]) 
     return called(emit, entry_of(function, tuple(map(type_of, operands))), operands)
 
 
-def called(emit: Emitter, entry: Entry, operands: Sequence[Value]) -> Value:
+def called(emit: FunctionBuilder, entry: Entry, operands: Sequence[Value]) -> Value:
     """A call of a function of the IR."""
     arguments = [part for operand in operands for part in flattened(emit, operand)]
     numbers = iter(emit.call(entry.function, arguments, entry.function.results))

@@ -11,7 +11,7 @@ from ...ir.scalar import parse
 from ...ir.statements import Allocate, Assign, For, Literal, Variable
 from ..instruction import LINKED
 from .elements import attribute
-from .emit import Emitter
+from .emit import FunctionBuilder
 from .functions import flattened
 from .syntax import Unsupported
 from .values import BOOL, INT, Array, Known, Number, Place, Value
@@ -19,7 +19,7 @@ from .values import BOOL, INT, Array, Known, Number, Place, Value
 __all__ = ["CHECKS"]
 
 
-def _fits(emit: Emitter, text: Value, *arrays: Value) -> Value:
+def _fits(emit: FunctionBuilder, text: Value, *arrays: Value) -> Value:
     """Whether arrays have the shapes in a text; another dtype is not compiled."""
     from ..argument_checks import shapes_in  # which defines the instruction
 
@@ -38,13 +38,13 @@ def _fits(emit: Emitter, text: Value, *arrays: Value) -> Value:
     return emit.typed(fit)
 
 
-def _writable(emit: Emitter, *arrays: Value) -> Value:
+def _writable(emit: FunctionBuilder, *arrays: Value) -> Value:
     if not all(isinstance(array, Array) and array.mutable for array in arrays):
         raise Unsupported("a result that is a read-only array")
     return Known(None)
 
 
-def _meet(emit: Emitter, first: Value, *arrays: Value) -> Value:
+def _meet(emit: FunctionBuilder, first: Value, *arrays: Value) -> Value:
     """Whether any of the arrays from place `first` on shares memory with another."""
     ends: list[tuple[Number, Value]] = []
     for array in arrays:
@@ -69,13 +69,13 @@ def _meet(emit: Emitter, first: Value, *arrays: Value) -> Value:
 _PAIRS = 12
 
 
-def _share(emit: Emitter, one: tuple[Value, Value], other: tuple[Value, Value]) -> Value:
+def _share(emit: FunctionBuilder, one: tuple[Value, Value], other: tuple[Value, Value]) -> Value:
     """Whether two stretches of memory share any of it."""
     before = emit.operation(operator.lt, one[0], other[1])
     return emit.operation(operator.and_, before, emit.operation(operator.lt, other[0], one[1]))
 
 
-def _looped(emit: Emitter, ends: list[tuple[Number, Value]], begin: int) -> Value:
+def _looped(emit: FunctionBuilder, ends: list[tuple[Number, Value]], begin: int) -> Value:
     """The same as a loop over the pairs."""
     tables = _table(emit, [pair[0] for pair in ends]), _table(emit, [pair[1] for pair in ends])
     overlap, later, sooner = emit.name("overlap"), emit.name("j"), emit.name("i")
@@ -98,7 +98,7 @@ def _looped(emit: Emitter, ends: list[tuple[Number, Value]], begin: int) -> Valu
 _OR = parse("x | y")
 
 
-def _table(emit: Emitter, values: Sequence[Value]) -> Place:
+def _table(emit: FunctionBuilder, values: Sequence[Value]) -> Place:
     """Integers in a table on the stack."""
     name = emit.name("table")
     emit.add(Allocate(name, len(values), INT))
@@ -108,7 +108,7 @@ def _table(emit: Emitter, values: Sequence[Value]) -> Place:
     return table
 
 
-def _number(emit: Emitter, text: Value, x: Value) -> Value:
+def _number(emit: FunctionBuilder, text: Value, x: Value) -> Value:
     """A number in the dtype that a text names: an integer may become a float, and no float an
     integer."""
     dtype = np.dtype(_known(text).replace("boolean", "bool"))
@@ -118,13 +118,13 @@ def _number(emit: Emitter, text: Value, x: Value) -> Value:
     return emit.cast(x, dtype)
 
 
-def _contiguous(emit: Emitter, array: Value) -> Value:
+def _contiguous(emit: FunctionBuilder, array: Value) -> Value:
     if not isinstance(array, Array) or array.strides is not None:
         raise Unsupported("a copy of an array")
     return array
 
 
-def _addresses(emit: Emitter, *operands: Value) -> Value:
+def _addresses(emit: FunctionBuilder, *operands: Value) -> Value:
     """A table on the stack: where arrays begin, or pointers lead; numbers as they are."""
     places = [operand.place if isinstance(operand, Array) else operand for operand in operands]
     return _table(emit, [
@@ -133,7 +133,7 @@ def _addresses(emit: Emitter, *operands: Value) -> Value:
     ])  # fmt: skip
 
 
-def _linked(emit: Emitter, core: Any, *operands: Value) -> Value:
+def _linked(emit: FunctionBuilder, core: Any, *operands: Value) -> Value:
     """The core of a program, code that is linked."""
     LINKED[core.symbol] = core
     given = [

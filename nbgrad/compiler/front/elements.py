@@ -8,14 +8,14 @@ import numpy as np
 
 from ...ir.affine import ZERO, Affine, variable
 from ...ir.statements import Allocate, Literal, Raise
-from .emit import Emitter
+from .emit import FunctionBuilder
 from .syntax import Unsupported
 from .values import DOUBLE, INT, UINT, Array, Known, Number, Place, Value
 
 __all__ = ["attribute", "element", "flat", "moved", "position", "row_strides", "set_element"]
 
 
-def element(emit: Emitter, holder: Value, index: Value) -> Value:
+def element(emit: FunctionBuilder, holder: Value, index: Value) -> Value:
     """holder[index]."""
     if isinstance(holder, tuple):
         return holder[_constant_index(index)]
@@ -30,7 +30,7 @@ def element(emit: Emitter, holder: Value, index: Value) -> Value:
     raise Unsupported("an element of a number")
 
 
-def set_element(emit: Emitter, holder: Value, index: Value, value: Value) -> None:
+def set_element(emit: FunctionBuilder, holder: Value, index: Value, value: Value) -> None:
     """holder[index] = value."""
     if isinstance(holder, Place):
         emit.store(holder, position(emit, index), value)
@@ -40,7 +40,7 @@ def set_element(emit: Emitter, holder: Value, index: Value, value: Value) -> Non
         raise Unsupported("assignment to an element of a tuple or a number")
 
 
-def position(emit: Emitter, index: Value) -> Affine:
+def position(emit: FunctionBuilder, index: Value) -> Affine:
     """An integer as a position."""
     if isinstance(index, Known) and index.is_python_number and isinstance(index.value, int):
         return Affine(int(index.value), ())
@@ -53,12 +53,12 @@ def position(emit: Emitter, index: Value) -> Affine:
     return variable(number.operand)
 
 
-def moved(emit: Emitter, place: Place, count: Value) -> Place:
+def moved(emit: FunctionBuilder, place: Place, count: Value) -> Place:
     """The pointer `count` elements further."""
     return replace(place, at=place.at.plus(position(emit, emit.settled(count))))
 
 
-def _from_the_end(emit: Emitter, index: Value, length: Number) -> Value:
+def _from_the_end(emit: FunctionBuilder, index: Value, length: Number) -> Value:
     """An index, counted from the end where it is below 0."""
     number = emit.typed(index)
     if number.dtype.kind == "u" or number.natural or number.dtype.kind not in "iu":
@@ -71,7 +71,7 @@ def _from_the_end(emit: Emitter, index: Value, length: Number) -> Value:
     return emit.applied("select", [emit.typed(below), counted, here], INT)
 
 
-def row_strides(emit: Emitter, array: Array) -> list[Value]:
+def row_strides(emit: FunctionBuilder, array: Array) -> list[Value]:
     """The strides of an array, in elements."""
     if array.strides is not None:
         return list(array.strides)
@@ -81,13 +81,13 @@ def row_strides(emit: Emitter, array: Array) -> list[Value]:
     return strides[::-1][: len(array.shape)]
 
 
-def _product(emit: Emitter, x: Value, y: Value) -> Value:
+def _product(emit: FunctionBuilder, x: Value, y: Value) -> Value:
     if isinstance(x, Known) and x.value == 1:
         return y
     return emit.operation(operator.mul, x, y)
 
 
-def _where(emit: Emitter, array: Array, index: Value) -> Affine:
+def _where(emit: FunctionBuilder, array: Array, index: Value) -> Affine:
     """The position of an element."""
     indices = index if isinstance(index, tuple) else (index,)
     if len(indices) != len(array.shape):
@@ -100,7 +100,7 @@ def _where(emit: Emitter, array: Array, index: Value) -> Affine:
     return at
 
 
-def _row(emit: Emitter, array: Array, index: Value) -> Array:
+def _row(emit: FunctionBuilder, array: Array, index: Value) -> Array:
     """array[index] of an array of more than one axis, without a copy."""
     if array.strides is not None:
         raise Unsupported("a part of an array")
@@ -109,21 +109,21 @@ def _row(emit: Emitter, array: Array, index: Value) -> Array:
     return Array(moved(emit, array.place, start), array.shape[1:], None, array.mutable)
 
 
-def flat(emit: Emitter, array: Value) -> Array:
+def flat(emit: FunctionBuilder, array: Value) -> Array:
     """array.ravel() of a contiguous array, which has no copy."""
     if not isinstance(array, Array) or array.strides is not None:
         raise Unsupported("ravel of an array that is not contiguous")
     return Array(array.place, (emit.typed(_size(emit, array)),), None, array.mutable)
 
 
-def _size(emit: Emitter, array: Array) -> Value:
+def _size(emit: FunctionBuilder, array: Array) -> Value:
     size: Value = Known(1)
     for length in array.shape:
         size = _product(emit, size, length)
     return size
 
 
-def attribute(emit: Emitter, holder: Value, name: str) -> Value:
+def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
     """holder.name"""
     if isinstance(holder, Array):
         if name == "dtype":
@@ -150,7 +150,7 @@ def attribute(emit: Emitter, holder: Value, name: str) -> Value:
     raise Unsupported(f"the attribute {name}")
 
 
-def _known_element(emit: Emitter, numbers: Any, index: Value) -> Value:
+def _known_element(emit: FunctionBuilder, numbers: Any, index: Value) -> Value:
     """An element of a tuple of constants; one at a position that is known at run time only is read
     from a table on the stack, which LLVM makes a constant of."""
     if not isinstance(numbers, tuple):

@@ -40,7 +40,7 @@ def _body(name: str, arity: int) -> Expr:
     return apply(FUNCTIONS[name], [arg(each) for each in NAMES[:arity]])
 
 
-class Emitter:
+class FunctionBuilder:
     """The body of one function: `body` is the sequence of statements that is written now, `top` are
     the variables that the function declares first."""
 
@@ -283,4 +283,4 @@ def _folded(function: Callable, numbers: list) -> bool | int | float | None:
         raise Unsupported("a constant that is no number") from None
 
 
-__all__ = ["UINT", "Array", "Emitter", "address_of"]
+__all__ = ["UINT", "Array", "FunctionBuilder", "address_of"]

@@ -10,7 +10,7 @@ from typing import NoReturn
 from ...ir.statements import Assign, Literal, Statement
 from .calls import call
 from .elements import attribute, element, flat
-from .emit import Emitter
+from .emit import FunctionBuilder
 from .folding import is_int64
 from .syntax import Unsupported, outer_names
 from .values import BOOL, Known, Number, Value, members
@@ -30,7 +30,7 @@ OPERATORS: dict[type, Callable] = {
 class Expressions:
     """Reads the expressions of one activation of a function, which has `variables`."""
 
-    def __init__(self, emit: Emitter, function: Callable, steady: Container[str]):
+    def __init__(self, emit: FunctionBuilder, function: Callable, steady: Container[str]):
         self.variables = Variables(emit, steady)
         self._emit = emit
         self._globals = function.__globals__

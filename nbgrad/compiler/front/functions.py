@@ -12,7 +12,7 @@ from numba.core import types
 
 from ...ir.scalar import NAMES
 from ...ir.statements import Address, Function, Operand, Pointer, Return
-from .emit import Emitter, address_of
+from .emit import FunctionBuilder, address_of
 from .syntax import Unsupported
 from .values import INT, Array, Known, Number, Place, Value, dtype_of
 
@@ -100,7 +100,7 @@ def _read(function: Any, kinds: tuple) -> Entry:
         return maker.entry(kinds)
     if not isinstance(function, FunctionType) or hasattr(function, "row"):
         return _of_call(function, kinds)
-    emit = Emitter()
+    emit = FunctionBuilder()
     parameters: list[tuple[str, Any]] = []
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
@@ -123,7 +123,7 @@ def _of_call(function: Any, kinds: tuple) -> Entry:
     """A function that only calls an instruction, or a function of `math`."""
     from .calls import call  # which calls functions
 
-    emit = Emitter()
+    emit = FunctionBuilder()
     parameters: list[tuple[str, Any]] = []
     given = [_parameter(emit, NAMES[i], kind, parameters) for i, kind in enumerate(kinds)]
     number = emit.typed(call(emit, function, given))
@@ -155,7 +155,9 @@ def _leaves(result: Any) -> list[np.dtype]:
     return [] if result is None else [result]
 
 
-def _parameter(emit: Emitter, name: str, kind: Any, parameters: list[tuple[str, Any]]) -> Value:
+def _parameter(
+    emit: FunctionBuilder, name: str, kind: Any, parameters: list[tuple[str, Any]]
+) -> Value:
     """The value of an argument of a type; `parameters` get what is passed at run time."""
 
     def passed(hint: str, kind: Any) -> str:
@@ -196,7 +198,7 @@ def type_of(value: Value) -> Any:
     return dtype_of(value.value) if value.is_number else Constant(value.value)
 
 
-def flattened(emit: Emitter, value: Value) -> list[Address | Operand]:
+def flattened(emit: FunctionBuilder, value: Value) -> list[Address | Operand]:
     """The parts of an argument that are passed at run time."""
     match value:
         case Place():

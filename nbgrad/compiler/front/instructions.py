@@ -12,7 +12,7 @@ import numpy as np
 
 from ...ir.statements import Allocate, For
 from .elements import flat, moved
-from .emit import Emitter, address_of
+from .emit import FunctionBuilder, address_of
 from .syntax import Unsupported
 from .table import INSTRUCTIONS, row
 from .values import BOOL, DOUBLE, INT, SINGLE, Array, Known, Number, Place, Value, literal
@@ -27,7 +27,7 @@ _BYTE = np.dtype(np.uint8)
 
 
 @row
-def like(emit: Emitter, x: Value, value: Value) -> Value:
+def like(emit: FunctionBuilder, x: Value, value: Value) -> Value:
     dtype = emit.dtype(x)
     if isinstance(value, Known) and (found := literal(value.value, dtype)) is not None:
         return Known(dtype.type(found.number))
@@ -35,17 +35,17 @@ def like(emit: Emitter, x: Value, value: Value) -> Value:
 
 
 @row
-def by_dtype(emit: Emitter, x: Value, double: Value, single: Value) -> Value:
+def by_dtype(emit: FunctionBuilder, x: Value, double: Value, single: Value) -> Value:
     return like(emit, x, single if emit.dtype(x) == SINGLE else double)
 
 
 @row
-def offset(emit: Emitter, i: Value) -> Value:
+def offset(emit: FunctionBuilder, i: Value) -> Value:
     return Number(emit.cast(i, INT).operand, INT, True, emit.typed(i).lasting)
 
 
 @row
-def select(emit: Emitter, condition: Value, x: Value, y: Value) -> Value:
+def select(emit: FunctionBuilder, condition: Value, x: Value, y: Value) -> Value:
     dtype = emit.common([x, y])
     return emit.applied(
         "select", [emit.truth(condition), emit.cast(x, dtype), emit.cast(y, dtype)], dtype
@@ -53,13 +53,15 @@ def select(emit: Emitter, condition: Value, x: Value, y: Value) -> Value:
 
 
 @row
-def fused(emit: Emitter, x: Value, y: Value, z: Value) -> Value:
+def fused(emit: FunctionBuilder, x: Value, y: Value, z: Value) -> Value:
     dtype = emit.dtype(x)
     return emit.applied("fused", [emit.cast(each, dtype) for each in (x, y, z)], dtype)
 
 
 @row
-def series(emit: Emitter, double: Sequence[float], single: Sequence[float], x: Value) -> Value:
+def series(
+    emit: FunctionBuilder, double: Sequence[float], single: Sequence[float], x: Value
+) -> Value:
     """A polynomial by Horner's rule."""
     here = emit.typed(x)
     first, *rest = single if here.dtype == SINGLE else double
@@ -73,7 +75,7 @@ def series(emit: Emitter, double: Sequence[float], single: Sequence[float], x: V
 def _same(name: str, arity: int, results: int = 1, dtype: np.dtype | None = None) -> None:
     """A function of the target of numbers of one dtype, that of the first."""
 
-    def write(emit: Emitter, *operands: Value) -> Value:
+    def write(emit: FunctionBuilder, *operands: Value) -> Value:
         if len(operands) != arity:
             raise Unsupported(f"{name} of {len(operands)} arguments")
         given = emit.dtype(operands[0])
@@ -95,7 +97,7 @@ _same("image", 1, dtype=INT)
 
 
 @row
-def extreme(emit: Emitter, name: str, x: Value, y: Value) -> Value:
+def extreme(emit: FunctionBuilder, name: str, x: Value, y: Value) -> Value:
     """The larger or the smaller of two; nan where one is nan."""
     dtype = emit.dtype(x)
     both = [emit.cast(each, dtype) for each in (x, y)]
@@ -107,7 +109,7 @@ def extreme(emit: Emitter, name: str, x: Value, y: Value) -> Value:
 
 
 @row
-def hidden(emit: Emitter, x: Value) -> Value:
+def hidden(emit: FunctionBuilder, x: Value) -> Value:
     dtype = emit.dtype(x) if emit.dtype(x).kind == "f" else INT
     here = emit.cast(x, dtype)
     (found,) = emit.call("hidden", [here.operand], [dtype])
@@ -115,7 +117,7 @@ def hidden(emit: Emitter, x: Value) -> Value:
 
 
 @row
-def scipy(emit: Emitter, name: str, arity: int, *operands: Value) -> Value:
+def scipy(emit: FunctionBuilder, name: str, arity: int, *operands: Value) -> Value:
     """A function of SciPy, which computes with doubles."""
     if len(operands) != arity:
         raise Unsupported(f"{name} of {len(operands)} arguments")
@@ -129,7 +131,7 @@ def scipy(emit: Emitter, name: str, arity: int, *operands: Value) -> Value:
 
 
 @row
-def pointer(emit: Emitter, array: Value) -> Value:
+def pointer(emit: FunctionBuilder, array: Value) -> Value:
     if not isinstance(array, Array) or array.strides is not None:
         raise Unsupported("a pointer to an array that is not contiguous: np.ascontiguousarray")
     place = array.place
@@ -137,29 +139,29 @@ def pointer(emit: Emitter, array: Value) -> Value:
 
 
 @row
-def shift(emit: Emitter, place: Value, count: Value) -> Value:
+def shift(emit: FunctionBuilder, place: Value, count: Value) -> Value:
     return moved(emit, a_place(place), count)
 
 
 @row
-def address(emit: Emitter, holder: Value) -> Value:
+def address(emit: FunctionBuilder, holder: Value) -> Value:
     return emit.address(holder.place if isinstance(holder, Array) else a_place(holder))
 
 
 @row
-def at(emit: Emitter, dtype: np.dtype, place: Value) -> Value:
+def at(emit: FunctionBuilder, dtype: np.dtype, place: Value) -> Value:
     """A pointer to elements of a dtype, from an address."""
     return emit.pointing(place, dtype)
 
 
 @row
-def part(emit: Emitter, dtype: np.dtype, work: Value, count: Value) -> Value:
+def part(emit: FunctionBuilder, dtype: np.dtype, work: Value, count: Value) -> Value:
     """A pointer to elements of a dtype, so many bytes into scratch."""
     return emit.pointing(moved(emit, a_place(work), count), dtype)
 
 
 @row
-def scratch(emit: Emitter, size: Value) -> Value:
+def scratch(emit: FunctionBuilder, size: Value) -> Value:
     if not isinstance(size, Known):
         raise Unsupported("scratch of a size that is not a constant")
     name = emit.name("scratch")
@@ -171,7 +173,7 @@ _LINE = 64  # bytes of a cache line
 
 
 @row
-def fetch(emit: Emitter, array: Value, start: Value, count: Value) -> Value:
+def fetch(emit: FunctionBuilder, array: Value, start: Value, count: Value) -> Value:
     """Prefetch elements of an array."""
     place = flat(emit, array).place
     first = emit.typed(emit.settled(start))
@@ -198,7 +200,7 @@ def a_place(value: Value) -> Place:
 
 
 def _attribute(name: str, *attributes: str) -> None:
-    def note(emit: Emitter) -> Value:
+    def note(emit: FunctionBuilder) -> Value:
         emit.attributes.update(attributes)
         return NOTHING
 

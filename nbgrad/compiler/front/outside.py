@@ -10,7 +10,7 @@ from ...ir.affine import Affine
 from ...ir.statements import Address, Allocate, Function, Pointer, Store
 from ..host import is_wide as has_wide_vectors
 from ..llvm_instructions import WRITTEN
-from .emit import Emitter, address_of
+from .emit import FunctionBuilder, address_of
 from .functions import entry_of, flattened, type_of
 from .instructions import NOTHING, a_place
 from .table import INSTRUCTIONS, row
@@ -20,7 +20,7 @@ from .values import BOOL, INT, Array, Known, Place, Value, members
 def _known(name: str, dtype: np.dtype | None, *kinds: np.dtype | None) -> None:
     """A function of the target of pointers (None) and of numbers of dtypes."""
 
-    def write(emit: Emitter, *operands: Value) -> Value:
+    def write(emit: FunctionBuilder, *operands: Value) -> Value:
         given = [
             address_of(a_place(x.place if isinstance(x, Array) else x))
             if kind is None
@@ -41,12 +41,12 @@ _known("run", None, INT, INT, INT)
 
 
 @row
-def dtype_of_pointer(emit: Emitter, place: Value) -> Value:
+def dtype_of_pointer(emit: FunctionBuilder, place: Value) -> Value:
     return Known(a_place(place).dtype)
 
 
 @row
-def room_like(emit: Emitter, place: Value, count: Value) -> Value:
+def room_like(emit: FunctionBuilder, place: Value, count: Value) -> Value:
     """Elements of the dtype of another pointer, on the stack."""
     name, dtype = emit.name("room"), a_place(place).dtype
     assert isinstance(count, Known)
@@ -55,12 +55,14 @@ def room_like(emit: Emitter, place: Value, count: Value) -> Value:
 
 
 @row
-def is_wide(emit: Emitter) -> Value:
+def is_wide(emit: FunctionBuilder) -> Value:
     return Known(has_wide_vectors())
 
 
 @row
-def written(emit: Emitter, maker: Callable[[np.dtype], tuple[str, str]], *operands: Value) -> Value:
+def written(
+    emit: FunctionBuilder, maker: Callable[[np.dtype], tuple[str, str]], *operands: Value
+) -> Value:
     """A function that `maker` writes in LLVM's terms, for the dtype of its first argument."""
     symbol, text = maker(a_place(operands[0]).dtype)
     WRITTEN[symbol] = text
@@ -70,7 +72,7 @@ def written(emit: Emitter, maker: Callable[[np.dtype], tuple[str, str]], *operan
 
 
 @row
-def extern(emit: Emitter, name: str, *operands: Value) -> Value:
+def extern(emit: FunctionBuilder, name: str, *operands: Value) -> Value:
     """A C function that returns an int, which is ignored."""
     given = [part for operand in operands for part in flattened(emit, operand)]
     emit.call(f"extern {name}", given, [])
@@ -78,7 +80,7 @@ def extern(emit: Emitter, name: str, *operands: Value) -> Value:
 
 
 @row
-def at_address(emit: Emitter, function: Value, *operands: Value) -> Value:
+def at_address(emit: FunctionBuilder, function: Value, *operands: Value) -> Value:
     """A C function at an address, which returns an int that is ignored."""
     given = [part for operand in operands for part in flattened(emit, operand)]
     emit.call("at_address", [emit.cast(function, INT).operand, *given], [])
@@ -86,14 +88,14 @@ def at_address(emit: Emitter, function: Value, *operands: Value) -> Value:
 
 
 @row
-def symbol(emit: Emitter, name: str) -> Value:
+def symbol(emit: FunctionBuilder, name: str) -> Value:
     """A pointer to the words of a variable that is defined elsewhere."""
     (here,) = emit.call(f"symbol {name}", [], [INT])
     return emit.pointing(here, INT)
 
 
 @row
-def handed(emit: Emitter, function: Value, operands: Value) -> Value:
+def handed(emit: FunctionBuilder, function: Value, operands: Value) -> Value:
     """A function with its operands on the stack: the addresses of a function of these and of the
     number of a piece, and of the operands."""
     assert isinstance(function, Known)
@@ -104,7 +106,7 @@ def handed(emit: Emitter, function: Value, operands: Value) -> Value:
     parameters = entry.function.parameters[: len(parts)]
     name = emit.name("operands")
     emit.add(Allocate(name, len(parts), INT))
-    inner = Emitter()
+    inner = FunctionBuilder()
     block, piece = inner.name("operands"), inner.name("piece")
     arguments: list[Any] = []
     for i, (part, (_, kind)) in enumerate(zip(parts, parameters, strict=True)):
@@ -132,5 +134,5 @@ def _word(i: int, dtype: np.dtype) -> Affine:
 
 
 @row
-def packed(emit: Emitter, *operands: Value) -> Value:
+def packed(emit: FunctionBuilder, *operands: Value) -> Value:
     return operands

@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.scalar import NAMES, arg
 from ...ir.statements import Assign, Literal, Load
 from ...ir.statements import Variable as Declared
-from .emit import Emitter
+from .emit import FunctionBuilder
 from .syntax import Unsupported
 from .values import INT, Known, Number, Place, Value, members
 
@@ -40,7 +40,7 @@ class Variables:
     the statement that is read. Those that are `steady` stand for their first values; those that
     are `given` have a value on each way to the statement."""
 
-    def __init__(self, emit: Emitter, steady: Container[str]):
+    def __init__(self, emit: FunctionBuilder, steady: Container[str]):
         self._steady = steady
         self.place: tuple[int, ...] = ()
         self._emit = emit

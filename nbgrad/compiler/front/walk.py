@@ -9,7 +9,7 @@ from typing import Any
 
 from ...ir.statements import Break, Continue, For, If, Literal, Raise, Return, Statement, While
 from .elements import element, set_element
-from .emit import Emitter
+from .emit import FunctionBuilder
 from .expressions import OPERATORS, Expressions, refuse
 from .syntax import Unsupported, definition_of, line_of
 from .values import INT, UINT, Known, Number, Value, members
@@ -22,7 +22,11 @@ class Walk:
     value is `result`; for any other, `result` is the dtypes of what it returns."""
 
     def __init__(
-        self, emit: Emitter, function: Callable, arguments: Sequence[Value], inlined: bool = False
+        self,
+        emit: FunctionBuilder,
+        function: Callable,
+        arguments: Sequence[Value],
+        inlined: bool = False,
     ):
         self.result: Any = None
         self._emit, self._function = emit, function
@@ -303,6 +307,6 @@ def _is_natural(start: Value, stop: Value, step: Value) -> bool:
     return isinstance(bound, Number) and bound.natural
 
 
-def _bound(emit: Emitter, value: Value) -> int | str:
+def _bound(emit: FunctionBuilder, value: Value) -> int | str:
     operand = emit.cast(value, INT).operand
     return operand.number if isinstance(operand, Literal) else operand  # pyright: ignore
