@@ -142,7 +142,7 @@ class _Pipeline(CompilerBase):
         try:
             return compiled(func, state, library, self.library is Library)
         except Unsupported as refused:
-            raise errors.TypingError(str(refused)) from refused
+            raise errors.TypingError(f"{func.__name__}: {refused}") from refused
 
     def define_pipelines(self):
         return []

@@ -10,6 +10,7 @@ from numba import TypingError
 
 import nbgrad
 from nbgrad.compiler.kernel import DISABLED, device, kernel, part
+from nbgrad.kernels.relu import relu
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
@@ -211,3 +212,16 @@ def test_kernels_that_are_the_hardest_to_compile():
             if given.dtype.kind == "f":
                 np.testing.assert_allclose(eager.data, f(given), rtol=1e-6)
                 np.testing.assert_allclose(compiled, f(given), rtol=1e-6)
+
+
+REFUSED = [
+    np.zeros(2, complex), np.zeros(2, np.complex64), np.zeros(2, np.float16), np.zeros(2, object),
+    np.zeros(2, np.longdouble), np.zeros(2, ">f8"), np.zeros(2, "M8[s]"), np.zeros(2, "S3"),
+    np.zeros(2, [("a", "f8")]), None, 3.0, 1j, [1.0, 2.0], "text", (np.zeros(2), np.zeros(2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", REFUSED, ids=lambda x: str(getattr(x, "dtype", type(x).__name__)))
+def test_arguments_of_other_types_are_refused(x):
+    with pytest.raises(TypingError, match="relu: an "):
+        relu(x, np.zeros(2))

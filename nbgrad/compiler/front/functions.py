@@ -213,10 +213,20 @@ def flattened(emit: FunctionBuilder, value: Value) -> list[Address | Operand]:
     return [emit.typed(value).operand]
 
 
+_NUMBERS = {
+    types.boolean: np.dtype(bool), types.float32: np.dtype(np.float32),
+    types.float64: np.dtype(np.float64),
+    **{
+        getattr(types, f"{sign}int{bits}"): np.dtype(f"{sign}int{bits}")
+        for sign in ("", "u") for bits in (8, 16, 32, 64)
+    },
+}  # fmt: skip
+
+
 def kind_of(kind: Any) -> Any:
     """A type of Numba as one of ours. Raises Unsupported for types that the IR does not have."""
-    if isinstance(kind, (types.Number, types.Boolean)) and not isinstance(kind, types.Literal):
-        return np.dtype("bool" if kind == types.boolean else str(kind))
+    if kind in _NUMBERS:
+        return _NUMBERS[kind]
     if isinstance(kind, types.CPointer):
         return Pointer(kind_of(kind.dtype))
     if isinstance(kind, types.Array):
