@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import numpy as np
-from numba.core import errors, types
+from numba.core import types
 from numba.extending import intrinsic
 
 from .instruction import instruction
@@ -65,9 +65,8 @@ def addresses(*arrays):
 def _contiguous(typingctx: Any, array: Any) -> Any:
     """For code that Numba compiles: the array itself where its type says that it is contiguous,
     else a copy."""
-    if not isinstance(array, types.Array):
-        raise errors.TypingError(f"a compiled program takes an array, not {array}")
-    solid = array.layout == "C" or array.ndim == 0
+    # What is no array is refused by the checks that follow, in their own words.
+    solid = not isinstance(array, types.Array) or array.layout == "C" or array.ndim == 0
     signature = (array if solid else array.copy(layout="C", readonly=False))(array)
 
     def codegen(context, builder, signature, args):
