@@ -4,7 +4,6 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding
 import numpy as np
 
 from ..ir.affine import Affine
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from .llvm import Module
 
 __all__ = ["Writer", "ascii_name", "result_type"]
-
-# Older versions of LLVM end the process where they meet `llvm.maximum` on x86.
-_HAS_MAXIMUM = llvmlite.binding.llvm_version_info[0] >= 17
 
 
 def ascii_name(name: str) -> str:
@@ -113,8 +109,6 @@ class Writer:
     def intrinsic(self, name: str, operands: Sequence[Value]) -> Value:
         """Call a function that LLVM knows, of floats of one dtype."""
         dtype = operands[0].dtype
-        if name in ("maximum", "minimum") and not _HAS_MAXIMUM:
-            return self.call(f"{name[:3]}_of_two", operands, dtype)
         kind, symbol = llvm_type(dtype), f"llvm.{name}.f{8 * dtype.itemsize}"
         kinds = ", ".join([kind] * len(operands))
         self.module.intrinsics[symbol] = f"declare {kind} @{symbol}({kinds})"

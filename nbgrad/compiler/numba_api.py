@@ -10,7 +10,7 @@ from typing import Any
 
 import numba
 
-SUPPORTED = "numba>=0.61,<0.69"
+SUPPORTED = "numba>=0.62,<0.69"
 """The requirement in pyproject.toml: from the oldest to the newest version that was tested."""
 
 
