@@ -35,6 +35,7 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     "a chosen type, computed": ("return 1 if 2 * TWO > 3 else 0.5", (0,)),
     "a type by branch": ("if TWO > 1:\n v = 1\nelse:\n v = 0.5\nreturn v", (0,)),
     "narrow constants": ("return np.uint8(300), np.uint8(-1), np.int32(2.7), np.int8(n)", (400,)),
+    "sizes of bools": ("return abs(flag), abs(n > 2), abs(FLAG)", (0, 3)),
     "narrow integers change sign": ("return -np.uint8(n), ~np.uint32(n), -np.int8(n)", (3, -128)),
     "large integers as float32": ("return np.float32(HUGE + 2**38 + 1)", (0,)),
 }  # fmt: skip

@@ -83,6 +83,8 @@ def _of_numbers(emit: FunctionBuilder, function: Any, operands: Sequence[Value])
     if function in _QUOTIENTS:
         return _remainder(emit, _QUOTIENTS[function], operands)
     name = _ROWS.get(function) or ("np.isfinite" if function is math.isfinite else None)
+    if function is abs and emit.dtype(operands[0]) == BOOL:  # Python's is that of an integer
+        operands = [emit.cast(operands[0], INT)]
     if name in _KEEP_INTEGERS and emit.dtype(operands[0]).kind != "f":
         return emit.applied(name, [emit.typed(operands[0])], emit.dtype(operands[0]))
     if name is not None:
