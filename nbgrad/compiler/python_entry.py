@@ -31,6 +31,8 @@ def add_entry(
 ) -> None:
     """Add the entry of a function to its module; `library` gets Numba's own where that has to
     be."""
+    if any(isinstance(kind, types.BaseTuple) for kind in described.argtypes):
+        refresh(target)  # Numba's code that reads tuples asks for it
     if IS_KNOWN and all(map(_is_read, described.argtypes)):
         module = function.llvm.module
         entry = _Entry(target, module, function.llvm, described, environment, None, release_gil)

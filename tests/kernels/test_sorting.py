@@ -3,6 +3,7 @@ that hide the order, and the programs that call them."""
 
 import numpy as np
 import pytest
+from helpers.children import run
 from helpers.rows import PLAIN_PYTHON
 
 import nbgrad
@@ -74,3 +75,13 @@ def test_large_arrays_keep_their_gradients():
     middle = nbgrad.grad(np.median)(row)
     assert sorted(np.flatnonzero(middle)) == sorted(np.argsort(row)[[9_999, 10_000]])
     np.testing.assert_array_equal(nbgrad.compile(nbgrad.grad(np.median))(row), middle)
+
+
+def test_places_are_read_in_a_new_process(tmp_path):
+    """Numba's code that reads a tuple needs what only its own compiler loads."""
+    code = """
+x = nbgrad.track(np.array([3.0, 1.0, 2.0, 5.0]))
+np.partition(x, (1, 2)).sum().backward()
+result = x.grad.tolist()
+"""
+    assert run(code, NBGRAD_CACHE_DIR=str(tmp_path)).result == [1.0] * 4
