@@ -14,7 +14,7 @@ from ..runtime.kinds import is_a
 from .families import Custom, float_type, sample, scaled
 from .forms import reductions as forms
 from .nondiff import stopped
-from .reduce import chosen, count
+from .reduce import chosen, count, require_float
 
 
 def _inverse(out, shape, axes):
@@ -133,6 +133,7 @@ def _centred(x, axis, dtype, ddof, correction, where, mean, op):
         if ddof:
             raise ValueError(f"{op}: ddof and correction cannot be given together")
         ddof = correction
+    require_float(op, dtype)
     x = chosen(op, x, dtype)
     shape = shape_of(x)
     axes = shapes.axes_of(axis, len(shape), op)

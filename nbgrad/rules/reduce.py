@@ -129,6 +129,15 @@ def is_float(dtype: Any) -> bool:
     return dtype is None or np.dtype(dtype).kind == "f"
 
 
+def require_float(op: str, dtype: Any) -> None:
+    """Raise TypeError for a dtype in which moments have no meaning."""
+    if not is_float(dtype):
+        raise TypeError(
+            f"{op}: dtype={np.dtype(dtype)} is not a real float: leave it out, and cast the result "
+            "by .astype"
+        )
+
+
 def counted(function: Callable, a, axis, dtype, **options):
     """A reduction in a dtype of integers or bools, which has no derivative."""
     whole = a.astype(dtype)

@@ -239,11 +239,22 @@ def test_numbers_that_ediff1d_cannot_put_beside_integers():
             f(lambda x: np.ediff1d(x, to_end=0.5))(np.array([[1, 2]]))
 
 
-@pytest.mark.parametrize("f", [np.sum, np.mean, np.prod, np.cumsum], ids=lambda f: f.__name__)
+REDUCED = [
+    np.sum, np.mean, np.prod, np.cumsum, np.nansum, np.add.reduce, np.multiply.reduce,
+    np.maximum.reduce, np.subtract.reduce, np.add.accumulate, np.maximum.accumulate,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", REDUCED, ids=lambda f: getattr(f, "__qualname__", f.__name__))
 @pytest.mark.parametrize("dtype", [int, np.int32, bool])
 @pytest.mark.parametrize("where", [True, np.array([True, False, True])])
 def test_reductions_to_integers_are_numpys(f, dtype, where):
-    options = {} if where is True or f is np.cumsum else {"where": where}
+    one_by_one = f in (np.cumsum, np.subtract.reduce) or "accumulate" in f.__name__
+    options = {} if where is True or one_by_one else {"where": where}
+    if options and f == np.maximum.reduce:
+        options["initial"] = -9
+    if f == np.subtract.reduce and dtype is bool:
+        return  # NumPy subtracts no bools
     x = np.array([1.5, 2.0, -3.0])
     expected = np.asarray(f(x, axis=0, dtype=dtype, **options))
     for way in (lambda g, x: g(nbgrad.track(x)), lambda g, x: nbgrad.compile(g)(x)):
@@ -251,3 +262,12 @@ def test_reductions_to_integers_are_numpys(f, dtype, where):
         assert not isinstance(found, nbgrad.TrackedArray)
         np.testing.assert_array_equal(found, expected)
         assert np.asarray(found).dtype == expected.dtype
+
+
+@pytest.mark.parametrize("f", [np.var, np.std, np.nanvar, np.nanstd, np.nanmean])
+@pytest.mark.parametrize("dtype", [int, bool, complex])
+def test_moments_in_integers_are_refused(f, dtype):
+    x = np.array([1.5, 2.0, -3.0])
+    for way in (lambda g, x: g(nbgrad.track(x)), lambda g, x: nbgrad.compile(g)(x)):
+        with pytest.raises(TypeError, match=f"{f.__name__}: dtype=.* is not a real float"):
+            way(lambda x: f(x, dtype=dtype), x)

@@ -9,7 +9,7 @@ from ...core.primitive import shape_of
 from ...kernels import shapes
 from .. import reduce
 from ..norm import std, var
-from ..reduce import chosen
+from ..reduce import chosen, require_float
 from ..scans import cumprod, cumsum
 from ..select import on_values
 
@@ -54,12 +54,14 @@ def nancumprod(a, axis=None, dtype=None):
 @implements(np.nanmean)
 def nanmean(a, axis=None, dtype=None, *, keepdims: bool = False, where=True):
     """Mean over `axis`, ignoring nan; nan if all elements are."""
+    require_float("nanmean", dtype)
     return np.mean(a, axis, dtype, keepdims=keepdims, where=_numbers(a, where))
 
 
 def _spread(function: Callable, op: str, what: str) -> None:
     def of_numbers(a, axis=None, dtype=None, *, ddof=0, keepdims: bool = False, where=True,
                    mean=None, correction=None):  # fmt: skip
+        require_float(op, dtype)
         a, where = chosen(op, a, dtype), _numbers(a, where)
         axis = shapes.axes_of(axis, len(shape_of(a)), op, of_ufunc=True)
         options = {"ddof": ddof, "keepdims": keepdims, "mean": mean, "correction": correction}

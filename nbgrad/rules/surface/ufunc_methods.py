@@ -20,7 +20,7 @@ from ..families import Custom, sample, scaled, ufunc_primitives
 from ..families.arrays import zeros_like
 from ..forms.recorded import recorded
 from ..recurrences import recurrence_row
-from ..reduce import chosen
+from ..reduce import chosen, counted, is_float
 from ..scans import cumprod, cumsum, joined, scanned
 
 _REDUCTIONS: dict[Any, Any] = {
@@ -51,10 +51,12 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     """The reduction by a ufunc over `axis`; np.sum for np.add."""
     _two(ufunc, "reduce")
     _no_out(ufunc, "reduce", out)
+    options = {} if where is True else {"where": where}
+    if initial is not None:
+        options["initial"] = initial
+    if not is_float(dtype):
+        return counted(ufunc.reduce, array, axis, dtype, keepdims=keepdims, **options)
     if ufunc in _REDUCTIONS:
-        options = {} if where is True else {"where": where}
-        if initial is not None:
-            options["initial"] = initial
         if dtype is not None:
             array = chosen("reduce", array, dtype)
         return functions[_REDUCTIONS[ufunc]](array, axis=axis, keepdims=bool(keepdims), **options)
@@ -137,6 +139,8 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     _two(ufunc, "accumulate")
     _no_out(ufunc, "accumulate", out)
     name = f"{ufunc.__name__}.accumulate"
+    if not is_float(dtype):
+        return counted(ufunc.accumulate, array, axis, dtype)
     array = chosen(name, array, dtype)
     axis = normalize_axis_index(axis, len(shape_of(array)), name)
     if ufunc is np.add:
