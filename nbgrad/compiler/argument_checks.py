@@ -65,7 +65,7 @@ def addresses(*arrays):
 def _contiguous(typingctx: Any, array: Any) -> Any:
     """For code that Numba compiles: the array itself where its type says that it is contiguous,
     else a copy."""
-    # What is no array is refused by the checks that follow, in their own words.
+    # Arguments that are not arrays are passed on: the checks that follow refuse them.
     solid = not isinstance(array, types.Array) or array.layout == "C" or array.ndim == 0
     signature = (array if solid else array.copy(layout="C", readonly=False))(array)
 

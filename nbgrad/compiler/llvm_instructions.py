@@ -202,20 +202,11 @@ def _c_call(writer: Any, function: str, given: Sequence[Value | str]) -> list[Va
 
 def _linked(writer: Any, symbol: str, given: Sequence[Value | str], results: Any) -> list[Value]:
     """A call of code that is linked."""
-    texts = [f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given]
-    kind = result_type(results)
-    kinds = ", ".join(text.partition(" ")[0] for text in texts)
-    writer.module.intrinsics[symbol] = f"declare {kind} @{symbol}({kinds})"
+    pairs = [("ptr", x) if isinstance(x, str) else (llvm_type(x.dtype), x.text) for x in given]
+    kinds = ", ".join(kind for kind, _ in pairs)
+    writer.module.intrinsics[symbol] = f"declare {result_type(results)} @{symbol}({kinds})"
     writer.module.linked.add(symbol)
-    call = f"call {kind} @{symbol}({', '.join(texts)})"
-    if not results:
-        writer.add(call)
-        return []
-    whole = writer.emit(call)
-    if len(results) == 1:
-        return [Value(whole, results[0])]
-    return [Value(writer.emit(f"extractvalue {kind} {whole}, {i}"), dtype)
-            for i, dtype in enumerate(results)]  # fmt: skip
+    return writer.results_of(symbol, pairs, results)
 
 
 WRITTEN: dict[str, str] = {}

@@ -233,8 +233,8 @@ class ElementwisePlan(Plan):
         )
 
     def _factors(self, traced: emission.Traced) -> dict[int, Any]:
-        """Where each cotangent is ct times an argument, the names of those: of x * y they are y
-        and x."""
+        """The names of the factors if each cotangent is ct times an argument, as y and x for x * y;
+        else an empty dict."""
         if any(abstract(kind) is not self.aval for kind in self.kinds):
             return {}
         factors = {

@@ -11,8 +11,8 @@ Variable = int | str
 
 
 class Axis(NamedTuple):
-    """Where an axis of a source lies in a view: `start + step * (position along axis out)`; `out`
-    None means `start` alone."""
+    """The position along an axis of the source of a view: `start + step * (position along axis
+    out)`, or `start` if `out` is None."""
 
     out: int | None
     start: int

@@ -115,7 +115,7 @@ def _loop(loop: For) -> list[str]:
 
 
 def _bounds(loop: For) -> tuple[list[str], str, str]:
-    """Where a loop begins and ends, and lines that compute it."""
+    """Lines that compute the bounds of a loop, and the bounds."""
     if not loop.piece:
         return [], str(loop.start), str(loop.stop)
     low = position_text(Affine(loop.start, ((PIECE, loop.piece),)))

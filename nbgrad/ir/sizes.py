@@ -25,7 +25,7 @@ from .quotient import Quotient
 Terms = dict[tuple[str, ...], int]
 """A polynomial: for each product of names (or of quotients in brackets) its coefficient."""
 
-# What a stand-in is known by must not be met by chance.
+# Stand-ins are recognized by their number, so small ones, which are common, are not used.
 _LEAST = 100
 
 

@@ -1,5 +1,5 @@
-"""What statements consist of, for all who need not tell one from another: what is inside of them,
-what they read and define, and rewriting."""
+"""Generic functions on statements: the bodies inside of them, the names that they read and define,
+and rewriting."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -162,8 +162,8 @@ def work_off(pool, i):
 
 @kernel
 def help_others(i):
-    """What helper i does, without the GIL: run pieces, wait. It returns where it is told to stop,
-    and where a job is one for Python."""
+    """The loop of helper i, which runs pieces and waits without the GIL. It returns when it is told
+    to stop, and for a job of Python functions."""
     pool = words()
     while True:
         acquire(pool, pool[WAKE + i], True)

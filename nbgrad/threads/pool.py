@@ -46,7 +46,7 @@ __all__ = ["get_threads", "in_pieces", "pieces_run", "ready", "set_threads"]
 
 _KINDS = {help_others: (types.int64,), job_of_python: (types.int64, types.int64)}
 _VARIABLE = "NBGRAD_NUM_THREADS"
-# Where more than one process of a job runs on this machine, MPI's launchers say so.
+# MPI's launchers set these to the number of processes of a job on this machine.
 _NEIGHBOURS = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 
 _new_lock = prototype("PyThread_allocate_lock", ctypes.c_void_p)
@@ -212,7 +212,8 @@ def ready() -> None:
 def in_pieces(count: int, piece: Callable[[int], object]) -> None:
     """Call `piece` with 0 to count - 1, on this thread and on the helpers.
 
-    Where one raises, no more are begun, and the caller is told when those that run have ended.
+    If a piece raises, no others are started, and the error is raised when the running ones have
+    ended.
     """
     ready()
     wanted = min(get_threads(), count) - 1

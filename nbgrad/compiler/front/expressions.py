@@ -207,7 +207,7 @@ class Expressions:
         return call(self._emit, called.value, operands)
 
     def named(self, name: str) -> Value:
-        """What a name means: a variable, or what Python finds outside of the function."""
+        """The value of a name: a variable, or a name from outside of the function."""
         if name in self._local:
             return self.variables[name]
         for names in (self._outer, self._globals, vars(builtins)):

@@ -192,6 +192,6 @@ def line_of(function: Callable, node: ast.stmt) -> str:
 
 
 def outer_names(function: Callable) -> dict[str, Any]:
-    """What the names mean that a function takes from the functions around it."""
+    """The values of the names that a function takes from enclosing functions."""
     names, cells = function.__code__.co_freevars, function.__closure__ or ()
     return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}

@@ -48,7 +48,7 @@ def entry(signature: Signature, name: str) -> str:
 def into(signature: Signature) -> str:
     """`name_into(inputs, arrays)` writes the results that are arrays and returns the scalars.
 
-    Where a result overlaps anything else, new ones are made, which are moved.
+    If a result overlaps another array, new arrays are computed and then copied into it.
     """
     name, places = f"{signature.name}_into", _places(signature, "r")
     if not places:

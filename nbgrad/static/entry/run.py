@@ -165,7 +165,7 @@ class Run:
         return name
 
     def _loaded(self, slot: int, kind: str) -> str:
-        """What stands in a slot."""
+        """The word in a slot, as a value of this type."""
         place = self._emit(f"getelementptr i64, ptr %words, i64 {slot}")
         if kind == "i1":
             return self._emit(f"icmp ne i8 {self._emit(f'load i8, ptr {place}')}, 0")

@@ -84,7 +84,7 @@ class Signature:
 
     @cached_property
     def slots(self) -> dict[str, int]:
-        """Where arrays stand in a table: inputs, then results."""
+        """The positions of arrays in a table: inputs, then results."""
         names = [name for name in self.arguments() if name[0] == "a"]
         return {name: i for i, name in enumerate([*names, *(f"r{i}" for i in self.arrays())])}
 
@@ -134,7 +134,7 @@ _IMPORTS = {
 }  # fmt: skip
 _TAKEN = {"np", *dir(builtins), *chain.from_iterable(_IMPORTS.values())}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")
-# What else is called so in the text of a program.
+# Other names that the text of a program uses.
 _LOCAL = {
     "call", "each", "far", "i", "j", "k", "l", "max", "min", "mismatch", "out", "product", "range",
     "start", "step", "t", "table", "total", "w", "work", "x", "y",

@@ -58,7 +58,7 @@ class Memory:
     size: int = 0
 
     def storage(self, value: Value) -> Storage:
-        """Where a value lies."""
+        """The storage of a value."""
         while isinstance(value, Reshape) and value not in self.places:
             value = value.source
         return self.places[value]

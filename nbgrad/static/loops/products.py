@@ -17,7 +17,7 @@ SMALL = 200
 
 
 class Layout(NamedTuple):
-    """Where a matrix begins in its buffer, and its strides.
+    """The offset of a matrix in its buffer, and its strides.
 
     `start` moves the pointer, `base` stands in the kernel: a stack that runs backwards reads before
     its first matrix, and a kernel in plain Python, where pointers are slices, must not.

@@ -90,7 +90,7 @@ class _Writer(Writer):
         return name
 
     def _keep_marks(self) -> None:
-        """Where a span of steps begins, store the state."""
+        """Store the state at the beginning of a span of steps."""
         if self.marks:
             begins, length = self.outer.fresh(), Literal(self.step.span, INT)
             self.first.append(Assign(begins, _DIVIDES, (self.each, length), BOOL, INT))
@@ -157,7 +157,7 @@ class _Writer(Writer):
 
     @staticmethod
     def _at(place: Operand, size: int) -> Affine:
-        """Where one of several places of a size begins."""
+        """The offset of one of several places of equal size."""
         if isinstance(place, Literal):
             return Affine(_whole(place.number) * size, ())
         return affine_of(0, {place: size})

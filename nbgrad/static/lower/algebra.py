@@ -80,7 +80,7 @@ def _scaled(graph, args, dtype, shape) -> Value | None:
     return _scaled_again(graph, args, dtype, shape)
 
 
-# What is inf or nan where one of these arguments is.
+# Functions, with the positions of arguments whose inf and nan they pass on.
 _CARRIED = {
     PLUS: (0, 1), MINUS: (0, 1), TIMES: (0, 1), OVER: (0,), NEGATIVE: (0,),
     **{parse(body): (0,) for body in ("x * x", "sqrt(x)", "log(x)", "sin(x)", "cos(x)")},
@@ -115,7 +115,7 @@ def _scaled_again(graph, args, dtype, shape) -> Value | None:
 
 
 def _unsigned(value: Value) -> Value:
-    """What is 0 where a factor is, without its sign."""
+    """A value without its sign, which has zeros at the same places."""
     return value.args[0] if is_map(value, NEGATIVE) else value
 
 

@@ -13,7 +13,7 @@ from .buffered import Reduce
 from .graph import Graph
 from .values import Full, Inset, Map, Pad, Value, View, topological
 
-# What is compared of a block and of what is added up.
+# The most values that the search for equal terms looks at.
 SEARCHED = 64
 
 

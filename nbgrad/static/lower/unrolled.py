@@ -18,7 +18,8 @@ from .values import Pad, Value, is_map, topological
 # So many writes to one array are pieces of loops. The gradient of 8 rows of a 400 x 400 array takes
 # 0.85 ms as pieces and 0.25 as a chain, that of 32 takes 25 ms and 0.28.
 FEW = 4
-# What else reads the array between two writes is so many times smaller, and copied.
+# Between two writes, other values may read parts that are so many times smaller than the array;
+# these are copied.
 _PART = 8
 
 

@@ -1,5 +1,5 @@
-"""The values of a lowered program that may be computed where they are read. Those that always have
-a buffer are in `buffered.py`.
+"""Values of a lowered program that can be computed by the statements that read them. The kinds that
+always have a buffer are in `buffered.py`.
 
 Each kind defines how the element at an index is computed from elements of its arguments (`reads`),
 whether it always has a buffer (`buffered`), and whether shape and dtype are consistent with the

@@ -1,1 +1,2 @@
-"""What a recorded function reads beside its arguments, and whether it is still the same."""
+"""The values that a recorded function reads besides its arguments, and checks that they are the
+same."""

@@ -25,8 +25,8 @@ def _unmasked(x: Any) -> Any:
 
 
 class Guard:
-    """What one program was recorded from: what the functions `roots` read, and arrays whose numbers
-    decided about it."""
+    """The values that a program depends on: those that the functions `roots` read, and arrays whose
+    elements decided about the program."""
 
     def __init__(self, program: Program, roots: Iterable[object]):
         self.program, self._roots = program, list(roots)
@@ -50,7 +50,7 @@ class Guard:
         return self.is_same() or self.adopts(self.now())
 
     def now(self) -> Reads:
-        """What the functions read now."""
+        """The values that the functions read now."""
         return Reads(self._roots)
 
     def adopts(self, reads: Reads) -> bool:
@@ -69,7 +69,7 @@ class Guard:
             if made is not None and any(map(operator.is_not, plain, args)):
                 return made(*plain)
             self._calls += 1
-            # Where a C function is due, the general way in comes back for it.
+            # A ValueError leads to the general entry, which makes the C function when it is due.
             if not self.is_current() or self._calls == FEW:
                 raise ValueError
             if made is not None:

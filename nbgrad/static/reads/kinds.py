@@ -67,7 +67,7 @@ class Items:
         return all(get(mapping, key, _MISSING) is value for key, value in self.items)
 
     def version(self) -> int | None:
-        """Where the dict has the number that every change renews, if it has one."""
+        """The address of the number that every change of the dict renews, or None."""
         try:
             return version_word(self.mapping, self._is_object)
         except NotInMemory:
@@ -143,7 +143,7 @@ class Code:
 
 @cache
 def _function_slots() -> tuple[int, ...]:
-    """Where functions have their code and defaults, found on one."""
+    """The offsets of code and defaults in function objects, as found in one."""
 
     def f(x=_MISSING, *, y=_MISSING):
         pass

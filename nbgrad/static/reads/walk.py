@@ -195,7 +195,7 @@ class _Walk:
             self.is_behind = True
 
     def _referent(self, x: Any) -> None:
-        """What a weak reference refers to."""
+        """Add the referent of a weak reference."""
         self.key.append(_Same(x))
         with contextlib.suppress(AttributeError, ReferenceError):
             self._push([x() if isinstance(x, weakref.ref) else x.__repr__.__self__])

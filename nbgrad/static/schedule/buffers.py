@@ -46,7 +46,7 @@ def place_of(value: Value, materialized: Container[Value]) -> tuple[Value, int]:
 
 
 def _followed(view: View) -> tuple[int, list[int]]:
-    """Where a view of a buffer starts, and its strides."""
+    """The offset of a view of a buffer, and its strides."""
     shape = view.source.shape
     start, strides = 0, [0] * len(view.shape)
     for axis, (out, first, step) in enumerate(view.axes):
@@ -58,8 +58,8 @@ def _followed(view: View) -> tuple[int, list[int]]:
 
 
 def strides_for_blas(view: View) -> tuple[int, list[int]] | None:
-    """Where a view of a buffer starts, and its strides; None where BLAS cannot follow them, or
-    where the source is a number, which has no buffer."""
+    """The offset of a view of a buffer, and its strides; None if BLAS does not support them, or if
+    the source is a number, which has no buffer."""
     if view.source.shape == ():
         return None
     start, strides = _followed(view)

@@ -1,4 +1,4 @@
-"""Where the loops over a value must be split: where a block begins or ends inside of an array.
+"""The positions at which loops over a value are split: the edges of blocks inside of an array.
 
 Zeros around a block, and arrays one after another, are computed by other code on each side of an
 edge. A branch inside of a loop would keep it from vectorising, so the loop is split there.

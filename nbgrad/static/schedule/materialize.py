@@ -50,7 +50,7 @@ class BufferPolicy:
     def _required(self, outputs: Sequence[Value]) -> None:
         """Find the values that a step reads through a pointer, and scalars, which are lines."""
         materialized = self.materialized
-        # What only loops and choices read, by a pointer into the buffer of what it is a part of.
+        # Parts that only loops and choices read, through a pointer into the buffer of the whole.
         pointed = {arg for value in self.order if isinstance(value, Nested) for arg in value.args}
         pointed -= {a for v in self.order if not isinstance(v, Nested) for a in v.args}
         pointed -= set(outputs)
@@ -91,7 +91,7 @@ class BufferPolicy:
                 if isinstance(value, (View, Reshape)):
                     count = readers.get(value, 0)
                 elif readers.get(value) == 1 and {type(value), type(latest[value])} == {Map}:
-                    # Where the one reader reads arg too, it computes arg once for both.
+                    # If the only reader of the value reads arg too, it computes arg once.
                     count = int(arg not in latest[value].args or latest[value].shape != value.shape)
                 readers[arg] = readers.get(arg, 0) + count
                 latest[arg] = value
