@@ -15,7 +15,7 @@ __all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]
 
 
 def shapes_in(text: str) -> list[tuple[Any, tuple[int | None, ...]]]:
-    """The dtypes and shapes that `fits` is given; None for what is no number."""
+    """The dtypes and shapes in a text for `fits`; None for a length that is a name."""
     matches = re.findall(r"(\w+)\[([^\]]*)\]", text)
     split = [(np.dtype(n), [x.strip() for x in s.split(",") if x.strip()]) for n, s in matches]
     return [(dtype, tuple(int(x) if x.isdigit() else None for x in s)) for dtype, s in split]
@@ -23,8 +23,8 @@ def shapes_in(text: str) -> list[tuple[Any, tuple[int | None, ...]]]:
 
 @instruction
 def fits(text, *arrays):
-    """Whether arrays have the shapes in the literal `text`, "float64[2, 3], int64[n]", where any
-    length is good for a name. Another dtype does not compile."""
+    """Whether arrays have the shapes in the literal `text`, such as "float64[2, 3], int64[n]"; a
+    name stands for any length. Another dtype does not compile."""
     described = zip(shapes_in(text), arrays, strict=True)
     return all(
         x.dtype == dtype
@@ -36,7 +36,7 @@ def fits(text, *arrays):
 
 @instruction
 def writable(*arrays):
-    """Said before results are written: a read-only array does not compile."""
+    """Refuse read-only arrays for results, which do not compile."""
     if not all(x.flags.writeable for x in arrays):
         raise ValueError("a result is a read-only array")
 
@@ -58,13 +58,12 @@ def number(text, x):
 
 @instruction
 def addresses(*arrays):
-    """A table on the stack: where arrays begin, or pointers lead; numbers as they are."""
+    """A table on the stack: addresses of arrays and pointers, and numbers as they are."""
     return np.array([address(array) for array in arrays])
 
 
 def _contiguous(typingctx: Any, array: Any) -> Any:
-    """For code that Numba compiles: the array itself where its type says that it is contiguous,
-    else a copy."""
+    """For code that Numba compiles: the array itself if its type is contiguous, else a copy."""
     # Arguments that are not arrays are passed on: the checks that follow refuse them.
     solid = not isinstance(array, types.Array) or array.layout == "C" or array.ndim == 0
     signature = (array if solid else array.copy(layout="C", readonly=False))(array)

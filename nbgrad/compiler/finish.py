@@ -24,7 +24,7 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
     """The compiled result of a function for the types in Numba's `state`, its code in `library`.
 
     One that `is_called` from Python gets an entry; others are only linked into their callers.
-    Raises Unsupported where Numba has to compile it.
+    Raises Unsupported for a function or types outside of what the front end reads.
     """
     if state.return_type is not None or state.locals:
         raise Unsupported("types that are said beforehand")

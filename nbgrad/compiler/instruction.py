@@ -11,9 +11,9 @@ LINKED: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
 def instruction(function: Any = None, row: tuple = ()) -> Any:
-    """Decorator: a function that the front end has an instruction for, which means the same as its
-    text in plain Python. `row` is its row in the table of instructions, with parameters, where that
-    is not its name; or the function that it stands for."""
+    """Decorator: a function for which the front end has an instruction, equivalent to its text in
+    plain Python. `row` is its row in the table of instructions, with parameters, if that is not its
+    name; or the function that it stands for."""
 
     def decorate(function: Callable) -> Any:
         function.row = row or (function.__name__,)  # pyright: ignore[reportFunctionMemberAccess]

@@ -112,7 +112,7 @@ def kernel_from_source(name: str, source: str, shell: bool = False) -> Kernel:
 def kernel_from_ir(maker: Any) -> Kernel:
     """The kernel `maker.name` of the kernel IR: `maker.entry(kinds)` is the function for types of
     its arguments. Its Python function is empty; `maker.text()` is a module that defines it in full,
-    for plain Python and for types that the IR does not have. Equal makers are one kernel."""
+    for people and for plain Python. Equal makers are one kernel."""
     content = repr(maker)
     with _build_lock:
         entry = _kernels.get((maker.name, content, False))

@@ -83,8 +83,8 @@ def into(signature: Signature) -> str:
 
 def given(signature: Signature) -> str:
     """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
-    the numbers; large scratch is its last argument. It raises Overlap where a
-    result overlaps anything else."""
+    the numbers; large scratch is its last argument. It raises Overlap if a result overlaps another
+    array."""
     lines = array_checks(signature, True)
     if signature.arrays():
         lines += [f"if {_meets(signature)}:", "    raise Overlap('results overlap')"]
