@@ -79,6 +79,11 @@ out = sub i64 64, {zeros}""",
     "prefetch": "call void @llvm.prefetch.p0(ptr {x}, i32 0, i32 3, i32 1)",
     "address": "out = ptrtoint ptr {x} to i64",
     "code": "out = ptrtoint ptr {x} to i64",
+    "resized": """before = inttoptr i64 {x} to ptr
+place = call ptr @realloc(ptr {before}, i64 {y})
+out = ptrtoint ptr {place} to i64""",
+    "freed": """place = inttoptr i64 {x} to ptr
+call void @free(ptr {place})""",
     "counted": """place = getelementptr i64, ptr {x}, i64 {y}
 out = atomicrmw add ptr {place}, i64 {z} seq_cst""",
     "run": """function = inttoptr i64 {x} to ptr
@@ -104,6 +109,8 @@ out = {widened} {ulong} {number} to i64""",
 }
 _RESULTS = {"two_product": ("product", "lost")}
 _DECLARED = {
+    "resized": ("realloc", "declare ptr @realloc(ptr, i64)"),
+    "freed": ("free", "declare void @free(ptr)"),
     "length": ("llvm.ctlz.i64", "declare i64 @llvm.ctlz.i64(i64, i1)"),
     "prefetch": ("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"),
 }

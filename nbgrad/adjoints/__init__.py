@@ -1,0 +1,1 @@
+"""Derivatives of functions of the kernel IR: passes from statements to statements."""

@@ -1,0 +1,69 @@
+"""Which values derivatives flow through: those that depend on an input and on which a result does."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.scalar import Apply
+from ..ir.statements import Address, Assign, Call, Load, Operand, Statement, Store
+from ..ir.walk import walk
+from .build import COPY
+from .partials import pullbacks
+
+__all__ = ["active_names", "rule_of"]
+
+
+def rule_of(statement: Assign | Call) -> tuple | None:
+    """The cotangents of the operands of scalar code; None for what has no derivative."""
+    if isinstance(statement, Call):
+        return pullbacks(str(statement.function))
+    return pullbacks(statement.body.function.name) if isinstance(statement.body, Apply) else None
+
+
+def active_names(
+    body: Sequence[Statement], sources: Collection[Any], results: Collection[Any],
+    dtype_of: Callable[[Operand], np.dtype],
+) -> set[Any]:  # fmt: skip
+    """Names of values, variables and buffers through which derivatives flow from `sources` to
+    `results`."""
+
+    def is_float(x: Any) -> bool:
+        return isinstance(x, str) and dtype_of(x).kind == "f"
+
+    edges = [edge for each in walk(body) for edge in _edges(each, is_float)]
+    varied = _reached(sources, edges)
+    useful = _reached(results, [(target, source) for source, target in edges])
+    return varied & useful
+
+
+def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, Any]]:
+    match each:
+        case Assign(target=target, body=body, operands=operands) if is_float(target):
+            rule = (True,) if body is COPY else rule_of(each)
+            for part, x in zip(rule or (None,) * len(operands), operands, strict=True):
+                if (part is not None or rule is None) and is_float(x):
+                    yield x, target
+        case Load(target=target, buffer=buffer) if is_float(target):
+            yield buffer, target
+        case Store(buffer=buffer, value=value) if is_float(value):
+            yield value, buffer
+        case Call(arguments=arguments, results=results):
+            for x in arguments:
+                source = x.buffer if isinstance(x, Address) else x
+                for target in results:
+                    if is_float(target):
+                        yield source, target
+
+
+def _reached(start: Collection[Any], edges: Sequence[tuple[Any, Any]]) -> set[Any]:
+    following: dict[Any, list[Any]] = {}
+    for source, target in edges:
+        following.setdefault(source, []).append(target)
+    found, stack = set(start), list(start)
+    while stack:
+        for each in following.get(stack.pop(), ()):
+            if each not in found:
+                found.add(each)
+                stack.append(each)
+    return found

@@ -1,0 +1,93 @@
+"""A function with the functions that it calls written into it."""
+
+from typing import Any
+
+from ..ir.affine import ZERO, Affine
+from ..ir.statements import (
+    Address,
+    Call,
+    Function,
+    Operand,
+    Pointer,
+    Statement,
+    Variable,
+)
+from ..ir.walk import walk, with_inner
+from .build import Names, copy, literal, renamed
+from .exits import single_exit
+
+__all__ = ["Inlined", "inlined"]
+
+
+class Inlined:
+    """The variables that a function declares, its statements, and the operands that it returns."""
+
+    def __init__(self, declared: list[Variable], body: list[Statement], results: list[Operand]):
+        self.declared, self.body, self.results = declared, body, results
+
+
+def inlined(function: Function, names: Names) -> Inlined:
+    """The function as statements with one exit, in which it calls none of ours."""
+    declared, body, results = single_exit(function.body, function.results, names)
+    pass_ = _Inline(names)
+    body = pass_.body(body)
+    return Inlined([*declared, *pass_.declared], body, results)
+
+
+class _Inline:
+    def __init__(self, names: Names):
+        self._names = names
+        self.declared: list[Variable] = []
+
+    def body(self, statements: Any) -> list[Statement]:
+        made: list[Statement] = []
+        for each in statements:
+            if isinstance(each, Call) and isinstance(each.function, Function):
+                made += self._called(each)
+            elif isinstance(each, Variable):
+                made.append(self._declared(each))
+            else:
+                made.append(with_inner(each, lambda body: tuple(self.body(body))))
+        return made
+
+    def _declared(self, each: Variable) -> Statement:
+        """Declare a variable at the top; the statement that gives it its first value."""
+        dtype: Any = each.dtype or each.start.dtype  # pyright: ignore
+        self.declared.append(Variable(each.target, literal(0, dtype), dtype))
+        return copy(each.target, each.start, dtype)
+
+    def _called(self, call: Call) -> list[Statement]:
+        function: Function = call.function
+        given: dict[str, Any] = {}
+        for (name, kind), argument in zip(function.parameters, call.arguments, strict=True):
+            given[name] = argument
+            assert isinstance(argument, Address) == isinstance(kind, Pointer)
+        callee = inlined(function, self._names)
+        own = {name: self._names.new(name) for name in _defined(callee)}
+
+        def value(name: str) -> Operand:
+            return given[name] if name in given else own.get(name, name)
+
+        def place(buffer: Any) -> tuple[Any, Affine]:
+            if buffer in given:
+                return given[buffer].buffer, given[buffer].at
+            return own.get(buffer, buffer), ZERO
+
+        def change(each: Any) -> Any:
+            return renamed(each, value, place, lambda name: own.get(name, name))
+
+        self.declared += [change(each) for each in callee.declared]
+        made = [change(each) for each in callee.body]
+        found = [value(x) if isinstance(x, str) else x for x in callee.results]
+        dtypes = call.dtypes or function.results
+        return made + [copy(t, x, d) for t, x, d in zip(call.results, found, dtypes, strict=True)]
+
+
+def _defined(function: Inlined) -> list[str]:
+    names = [each.target for each in function.declared]
+    for each in walk(function.body):
+        for field in ("target", "axis"):
+            if isinstance(name := getattr(each, field, None), str):
+                names.append(name)
+        names += getattr(each, "results", ())
+    return list(dict.fromkeys(names))

@@ -1,0 +1,215 @@
+"""What the reverse pass needs from the forward pass: values that it computes again, values that are
+recorded, and overwritten values that are restored.
+
+The reverse pass of a body begins in the state in which the forward pass left it, and restores, from
+segment to segment, what was overwritten and is needed. A value of a segment that the adjoint of the
+same segment needs is computed again from the state before it. One that other items of the body need
+is computed at the start of the reverse pass of the body, if nothing that it reads was overwritten
+until the end of the body; else it is recorded.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from ..ir.statements import Assign, Call, For, If, Load, Position, Store
+from ..ir.walk import inner, walk
+from .build import COPY, names_of
+from .tree import Body, Branch, Loop, Segment, bodies
+
+__all__ = ["Plan"]
+
+Follows = Callable[[Any, Any, "Plan"], bool]
+
+
+class Plan:
+    """The plan for a tree. `written` are statements whose overwritten value is recorded."""
+
+    def __init__(self, top: Body, variables: Collection[str], inside: Collection[Any]):
+        self.top, self._variables, self._inside = top, frozenset(variables), inside
+        self.written: set[int] = set()  # stores, by identity
+        self.saved: dict[Segment, list[str]] = {}  # variables that a segment overwrites
+        self._home: dict[str, Body] = {}
+        self._reads: list[tuple[Any, Segment, Body]] = []
+        self._seen: set[int] = set()
+        self._segments: list[tuple[Segment, Body]] = []
+        self._local: dict[str, Segment] = {}
+        for body in bodies(top):
+            for name in body.defined:
+                if name not in self._variables:
+                    self._home[name] = body
+            for item in body.items:
+                if isinstance(item, Segment):
+                    self._segments.append((item, body))
+        self._assigned = {
+            segment: [x for x in _targets(segment.statements) if x in self._variables]
+            for segment, _ in self._segments
+        }
+        self._needs()
+        while self._overwrites():
+            pass
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def _needs(self) -> None:
+        for body in bodies(self.top):
+            for item in body.items:
+                if isinstance(item, Segment):
+                    for name in _free(item.adjoint):
+                        self.need(name, body, item)
+                elif isinstance(item, Branch):
+                    self.need(item.condition, body)
+                elif isinstance(item.statement, For):
+                    for bound in (item.statement.start, item.statement.stop):
+                        self.need(bound, body)
+
+    def need(self, name: Any, body: Body, segment: Segment | None = None) -> None:
+        """The reverse pass of a body, or of a segment in it, needs a value."""
+        home = self._home.get(name) if isinstance(name, str) else None
+        if home is None or home is self.top:
+            return
+        own, statement = home.defined[name]
+        if home is body and own is segment and not self._is_late(name, own, statement):
+            if name not in own.local and name not in home.crossing:
+                own.local.add(name)
+                self._read(statement, own, home)
+                for each in names_of(statement):
+                    self.need(each, body, segment)
+        elif name not in home.crossing:
+            home.crossing.add(name)
+            own.local.discard(name)
+            self._cross(name, home)
+
+    def _is_late(self, name: str, segment: Segment, statement: Any) -> bool:
+        """Whether a statement reads a variable behind an assignment in its segment."""
+        if not self._is_read(statement):
+            return False
+        (variable,) = statement.operands
+        before = segment.statements[: _index(segment.statements, statement)]
+        return variable in _targets(before)
+
+    def _is_read(self, statement: Any) -> bool:
+        return (
+            isinstance(statement, Assign)
+            and statement.body is COPY
+            and statement.operands[0] in self._variables
+        )
+
+    def _cross(self, name: str, body: Body) -> None:
+        segment, statement = body.defined[name]
+        if self._is_stable(statement, segment, body):
+            self._read(statement, segment, body)
+            for each in names_of(statement):
+                self.need(each, body)
+        else:
+            body.recorded.append(name)
+
+    def _is_stable(self, statement: Any, segment: Segment, body: Body) -> bool:
+        """Whether a statement has the same value at the end of its body."""
+        if isinstance(statement, Load):
+            return not any(
+                isinstance(each, Store) and self.overlap(statement, each, body, False)
+                for each in _later(statement, segment, body)
+            )
+        if self._is_read(statement):
+            later = _targets(_later(statement, segment, body))
+            return statement.operands[0] not in later
+        return isinstance(statement, (Assign, Position)) or (
+            isinstance(statement, Call) and str(statement.function).startswith("libm")
+        )
+
+    # -- overwritten values -----------------------------------------------------------------------
+
+    def _read(self, statement: Any, segment: Segment, body: Body) -> None:
+        """The reverse pass reads an element or a variable."""
+        if id(statement) in self._seen:
+            return
+        self._seen.add(id(statement))
+        if isinstance(statement, Load) or self._is_read(statement):
+            self._reads.append((statement, segment, body))
+
+    def _overwrites(self) -> bool:
+        """Find the writes that have to be undone; whether there are new ones."""
+        count = len(self.written) + sum(map(len, self.saved.values()))
+        # Branches bring their reads with them: what is read in them is read where they stand.
+        reads = [*self._reads, *self._in_branches()]
+        for segment, body in self._segments:
+            for each in walk(segment.statements):
+                if isinstance(each, Store) and id(each) not in self.written:
+                    if any(
+                        isinstance(read, Load)
+                        and self._destroys(read, at, home, each, segment, body)
+                        for read, at, home in reads
+                    ):
+                        self.written.add(id(each))
+                        for name, _ in each.at.terms:
+                            self.need(name, body)
+            saved = self.saved.setdefault(segment, [])
+            for name in self._assigned[segment]:
+                if name not in saved and any(
+                    not isinstance(read, Load) and read.operands[0] == name
+                    and (at.order <= segment.order or _common(home, body))
+                    for read, at, home in reads
+                ):  # fmt: skip
+                    saved.append(name)
+        return len(self.written) + sum(map(len, self.saved.values())) > count
+
+    def _in_branches(self) -> Iterator[tuple[Any, Segment, Body]]:
+        """The loads inside of branches of segments whose adjoint computes them again."""
+        for segment, body in self._segments:
+            for each in walk(segment.adjoint):
+                if isinstance(each, Load) and each.target in self._inside:
+                    yield each, segment, body
+
+    def _destroys(
+        self, read: Load, at: Segment, home: Body, write: Store, segment: Segment, body: Body
+    ) -> bool:
+        """Whether a store may overwrite, later, what a load has read."""
+        if read.buffer != write.buffer:
+            return False
+        if at.order <= segment.order and self.overlap(read, write, body, False):
+            return True
+        return bool(_common(home, body)) and self.overlap(read, write, body, True)
+
+    def overlap(self, read: Load, write: Store, body: Body, later_round: bool) -> bool:
+        """Whether a load and a store may be at one element, in a later round of a loop or not."""
+        return read.buffer == write.buffer
+
+
+def _common(x: Body, y: Body) -> list[Loop]:
+    """The loops around both of two bodies."""
+    around = set(map(id, y.loops()))
+    return [loop for loop in x.loops() if id(loop) in around]
+
+
+def _index(statements: list[Any], statement: Any) -> int:
+    return next(i for i, each in enumerate(statements) if each is statement)
+
+
+def _later(statement: Any, segment: Segment, body: Body) -> list[Any]:
+    """The statements of a body behind one."""
+    found = list(walk(segment.statements[_index(segment.statements, statement) + 1 :]))
+    for item in body.items[body.items.index(segment) + 1 :]:
+        found += _statements(item)
+    return found
+
+
+def _statements(item: Any) -> list[Any]:
+    if isinstance(item, Segment):
+        return walk(item.statements)
+    parts = (item.body,) if isinstance(item, Loop) else (item.then, item.otherwise)
+    return [each for part in parts for one in part.items for each in _statements(one)]
+
+
+def _targets(statements: Any) -> list[str]:
+    found = [getattr(each, "target", None) for each in walk(statements) if not inner(each)]
+    return list(dict.fromkeys(x for x in found if isinstance(x, str)))
+
+
+def _free(statements: Any) -> list[str]:
+    """The names that statements read and do not define, those in positions too."""
+    defined, read = set(), []
+    for each in walk(statements):
+        if not isinstance(each, If):
+            defined |= {getattr(each, "target", None), *getattr(each, "results", ())}
+        read += sorted(names_of(each))
+    return [name for name in dict.fromkeys(read) if name not in defined]

@@ -1,0 +1,1 @@
+"""Functions with loops, compiled by Numba, that have derivatives."""
