@@ -1,4 +1,4 @@
-"""Which values derivatives flow through: those that depend on an input and on which a result does."""
+"""Values through which derivatives flow: they depend on an input, and a result depends on them."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
