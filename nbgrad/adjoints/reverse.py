@@ -256,8 +256,8 @@ class _Reverse:
         again = []
         for item in body.items:
             if isinstance(item, Segment) and body is not self._tree:
-                again += [x for x in item.statements
-                          if set(_defines(x)) & body.crossing and _defines(x)[0] not in body.recorded]  # fmt: skip
+                wanted = body.crossing.difference(body.recorded)
+                again += [x for x in item.statements if set(_defines(x)) & wanted]
         made += self._reverse_of(again)
         for item in reversed(body.items):
             if isinstance(item, Segment):

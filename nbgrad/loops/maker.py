@@ -25,7 +25,8 @@ class Reverse:
     wrt: tuple[int, ...]
 
     def __repr__(self) -> str:
-        return f"vjp {self.function.__qualname__} {of_code(self.function.__code__)} {self.wrt} {self.kinds}"
+        code = of_code(self.function.__code__)
+        return f"vjp {self.function.__qualname__} {code} {self.wrt} {self.kinds}"
 
     @property
     def name(self) -> str:
