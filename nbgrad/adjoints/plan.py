@@ -8,23 +8,24 @@ is computed at the start of the reverse pass of the body, if nothing that it rea
 until the end of the body; else it is recorded.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from ..ir.statements import Assign, Call, For, If, Load, Position, Store
 from ..ir.walk import inner, walk
 from .build import COPY, names_of
+from .positions import Access, Positions, around
 from .tree import Body, Branch, Loop, Segment, bodies
 
 __all__ = ["Plan"]
 
-Follows = Callable[[Any, Any, "Plan"], bool]
-
-
 class Plan:
     """The plan for a tree. `written` are statements whose overwritten value is recorded."""
 
-    def __init__(self, top: Body, variables: Collection[str], inside: Collection[Any]):
+    def __init__(
+        self, top: Body, variables: Collection[str], inside: Collection[Any], positions: Positions
+    ):
+        self._positions = positions
         self.top, self._variables, self._inside = top, frozenset(variables), inside
         self.written: set[int] = set()  # stores, by identity
         self.saved: dict[Segment, list[str]] = {}  # variables that a segment overwrites
@@ -107,7 +108,7 @@ class Plan:
         """Whether a statement has the same value at the end of its body."""
         if isinstance(statement, Load):
             return not any(
-                isinstance(each, Store) and self.overlap(statement, each, body, False)
+                isinstance(each, Store) and self._meet(statement, body, each, body, False)
                 for each in _later(statement, segment, body)
             )
         if self._is_read(statement):
@@ -164,15 +165,17 @@ class Plan:
         self, read: Load, at: Segment, home: Body, write: Store, segment: Segment, body: Body
     ) -> bool:
         """Whether a store may overwrite, later, what a load has read."""
-        if read.buffer != write.buffer:
-            return False
-        if at.order <= segment.order and self.overlap(read, write, body, False):
+        if at.order <= segment.order and self._meet(read, home, write, body, False):
             return True
-        return bool(_common(home, body)) and self.overlap(read, write, body, True)
+        return bool(_common(home, body)) and self._meet(read, home, write, body, True)
 
-    def overlap(self, read: Load, write: Store, body: Body, later_round: bool) -> bool:
-        """Whether a load and a store may be at one element, in a later round of a loop or not."""
-        return read.buffer == write.buffer
+    def _meet(self, read: Load, home: Body, write: Store, body: Body, later: bool) -> bool:
+        """Whether a load and a store may be at one element, in the same round of all loops around
+        both or in a later one."""
+        return self._positions.may_meet(
+            Access(read.buffer, read.at, around(home)), Access(write.buffer, write.at, around(body)),
+            later,
+        )  # fmt: skip
 
 
 def _common(x: Body, y: Body) -> list[Loop]:

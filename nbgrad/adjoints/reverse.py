@@ -27,6 +27,7 @@ from .adjoint import Adjoint
 from .build import BOOL, INT, Names, copy, literal, names_of, operation, renamed
 from .inline import inlined
 from .plan import Plan
+from .positions import Positions
 from .record import Block, Record
 from .simplify import Simplified
 from .tree import Body, Loop, Segment, bodies, tree
@@ -82,7 +83,10 @@ class _Reverse:
             for item in body.items:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
-        self._plan = Plan(self._tree, self._variables, self._adjoint.inside)
+        shapes = _shapes(function, lengths)
+        constants = {*numbers, *self._tree.defined} - self._variables
+        positions = Positions(walk(plain.body), shapes, constants)
+        self._plan = Plan(self._tree, self._variables, self._adjoint.inside, positions)
         self._columns()
         self.function = self._whole(function, wrt)
 
@@ -340,3 +344,15 @@ def _may_break(loop: For | While) -> bool:
 def _defines(each: Any) -> list[str]:
     names = [getattr(each, "target", None), getattr(each, "axis", None)]
     return [*(x for x in names if isinstance(x, str)), *getattr(each, "results", ())]
+
+
+def _shapes(function: Function, lengths: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The names of the lengths of each array: those of the parameters that follow its pointer."""
+    found: dict[str, tuple[str, ...]] = {}
+    array = ""
+    for name, kind in function.parameters:
+        if isinstance(kind, Pointer):
+            array, found[name] = name, ()
+        elif name in lengths and array:
+            found[array] += (name,)
+    return found
