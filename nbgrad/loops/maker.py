@@ -127,6 +127,9 @@ class _Derivative:
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
         made = self.made
+        for each, kind in zip(self.arguments, kinds, strict=True):
+            if kind != each.kind and not isinstance(each.kind, Constant):
+                raise TypeError(f"{self.name}: {each.name} is {kind}, not {each.kind}")
         kept = dict(made.parameters)
         parameters: list[tuple[str, Any]] = []
         for each in self.arguments:
