@@ -23,7 +23,7 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk
 from .activity import active_names
 from .adjoint import Adjoint
-from .build import BOOL, INT, Names, copy, literal, names_of, operation, renamed
+from .build import BOOL, INT, Names, copy, defined_names, literal, names_of, operation, renamed
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
@@ -55,11 +55,8 @@ class _Frame:
 
 class _Reverse:
     def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
-        names = self._names = Names(name for name, _ in function.parameters)
-        for each in walk(function.body):  # TODO
-            for name in (getattr(each, "target", None), getattr(each, "axis", None)):
-                if isinstance(name, str):
-                    names.new(name)
+        parameters = [name for name, _ in function.parameters]
+        names = self._names = Names([*parameters, *defined_names(function.body)])
         flat = inlined(function, names)
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
