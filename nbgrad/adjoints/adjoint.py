@@ -33,7 +33,8 @@ __all__ = ["Adjoint"]
 
 
 class Adjoint:
-    """Writes adjoints. `shadow` names the buffer of the cotangents of a buffer."""
+    """Writes adjoints. `shadow` names the cotangent of a name: of a buffer, the buffer of the
+    cotangents of its elements."""
 
     def __init__(
         self, names: Names, dtypes: dict[str, np.dtype], active: Collection[Any],
@@ -50,7 +51,7 @@ class Adjoint:
 
     def bar(self, name: str) -> str:
         """The variable that is the cotangent of a value or a variable."""
-        bar = f"{name}.bar"
+        bar = self._shadow(name)
         if bar not in self.declared:
             dtype = self._dtypes[name]
             self._dtypes[bar] = dtype

@@ -8,9 +8,9 @@ from typing import Any, Union
 
 import numpy as np
 
-from ..adjoints.build import Names
+from ..adjoints.build import Names, unused
 from ..adjoints.reverse import value_and_cotangents
-from ..adjoints.tangent import suffix_of, tangents
+from ..adjoints.tangent import tangents
 from ..compiler.front.functions import ArrayType, Constant, Entry, entry_of
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..compiler.sources import of_code
@@ -88,7 +88,7 @@ class _Derivative:
     @property
     def _suffix(self) -> str:
         """The suffix of parameters that belong to one of the primal."""
-        return ".bar"
+        return unused(".bar", self.primal[0])
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -168,7 +168,7 @@ class Forward(_Derivative):
 
     @property
     def _suffix(self) -> str:
-        return suffix_of(self.primal[0])
+        return unused(".dot", self.primal[0])
 
 
 def _count(kind: Any) -> int:
