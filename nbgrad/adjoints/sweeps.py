@@ -17,6 +17,7 @@ from .fission import split
 from .layout import Nest, Nests
 from .plan import Plan
 from .record import Block, Record
+from .sums import with_sums
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -255,7 +256,9 @@ class Sweeps:
             first, here = self._round(loop, words, own, start)
             body += first
         body += self._backward(loop.body, here)
-        return [*made, *split(For(axis, low, high, tuple(body)), self._copied, self._is_variable)]
+        whole = For(axis, low, high, tuple(body))
+        parts = split(whole, self._copied, self._is_variable)
+        return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
 
     def _is_variable(self, name: str) -> bool:
         return name in self._variables or name in self._bars
