@@ -18,7 +18,7 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk
 from .activity import active_names
 from .adjoint import Adjoint
-from .build import BOOL, INT, Names, names_of
+from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
@@ -51,11 +51,10 @@ class _Frame:
 
 class _Reverse:
     def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
-        names = self._names = Names(name for name, _ in function.parameters)
-        for each in walk(function.body):  # TODO
-            for name in (getattr(each, "target", None), getattr(each, "axis", None)):
-                if isinstance(name, str):
-                    names.new(name)
+        parameters = [name for name, _ in function.parameters]
+        names = self._names = Names([*parameters, *defined_names(function.body)])
+        # Suffixes of cotangents, and of values of the forward pass that are computed again.
+        self._bar, self._mark = unused(".bar", function), unused("~", function)
         flat = inlined(function, names)
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
@@ -81,7 +80,7 @@ class _Reverse:
         self._record = Record(names, self._dtypes)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
-            self._shared(active, {*results, *numbers}), lambda buffer: f"{buffer}.bar",
+            self._shared(active, {*results, *numbers}), lambda name: name + self._bar,
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
@@ -130,7 +129,7 @@ class _Reverse:
         """The name in the reverse pass of a value of the forward pass."""
         if name not in self._primal or name in self._visible or name in self._variables:
             return name
-        own = f"{name}~"
+        own = name + self._mark
         self._dtypes[own] = self._dtypes[name]
         return own
 
@@ -159,7 +158,7 @@ class _Reverse:
         backward = sweeps.backward()
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
-        shadows = [(f"{n}.bar", Pointer(self._buffers[n])) for n in self._shadows]
+        shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
         declared = [*plain.declared, *sweeps.declared, *self._record.declared(),
                     *adjoint.declared.values()]  # fmt: skip
         body = [*declared, *forward, *start, *backward, *end, *self._record.freed(),
