@@ -266,5 +266,3 @@ def _product(x: Form | None, y: Form | None) -> Form | None:
 def around(body: Body) -> tuple[Loop, ...]:
     """The loops around the statements of a body, outermost first."""
     return tuple(reversed(body.loops()))
-
-

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import (
-    Break,
+    Assign,
     For,
     Function,
     If,
@@ -19,12 +19,13 @@ from ..ir.statements import (
     Return,
     Store,
     Variable,
-    While,
 )
 from ..ir.walk import inner, walk
 from .activity import active_names
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, copy, literal, names_of, operation, renamed
+from .hoist import hoisted
+from .increments import with_increments
 from .inline import inlined
 from .plan import Plan
 from .positions import Positions
@@ -66,6 +67,13 @@ class _Reverse:
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
+        shapes = _shapes(function, lengths)
+        constants = set(numbers) | {
+            each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
+        }
+        constants -= self._variables
+        body = with_increments(plain.body, plain.results, self._new)
+        plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
         self._tree = tree(plain.body)
         self._visible = set(self._tree.defined)
@@ -83,8 +91,6 @@ class _Reverse:
             for item in body.items:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
-        shapes = _shapes(function, lengths)
-        constants = {*numbers, *self._tree.defined} - self._variables
         positions = Positions(walk(plain.body), shapes, constants)
         self._plan = Plan(self._tree, self._variables, self._adjoint.inside, positions)
         self._columns()
@@ -99,6 +105,9 @@ class _Reverse:
         name = self._names.new(hint)
         self._dtypes[name] = dtype
         return name
+
+    def _flag(self, hint: str) -> str:
+        return self._new(hint, BOOL)
 
     def _shared(self, active: Collection[str], start: set[str]) -> set[str]:
         """The values that are used in another sequence of statements than the one that defines
@@ -130,7 +139,7 @@ class _Reverse:
         for body in bodies(self._tree):
             for item in body.items:
                 if isinstance(item, Segment):
-                    self._words[item] = len(self._plan.saved[item]) + self._stored(item.statements)
+                    self._words[item] = self._stored(item.statements)
             self._words[body] = len(body.recorded)
 
     def _stored(self, statements: Sequence[Any]) -> int:
@@ -164,7 +173,7 @@ class _Reverse:
                 Return((*plain.results, *bars))]  # fmt: skip
         return Function(
             f"{function.name}.vjp", (*function.parameters, *shadows, *seeds), tuple(body),
-            (*function.results, *(self._dtypes[n] for n in numbers)),
+            (*function.results, *(self._dtypes[n] for n in numbers)), frozenset(["noalias"]),
         )  # fmt: skip
 
     # -- forward ----------------------------------------------------------------------------------
@@ -196,8 +205,6 @@ class _Reverse:
         made: list[Any] = []
         block = self._record.reserve(literal(count, INT), made)
         places = iter(range(count))
-        for name in self._plan.saved[segment]:
-            made += self._record.write(block, next(places), name, self._dtypes[name])
         return made + self._saving(segment.statements, block, places)
 
     def _saving(self, statements: Sequence[Any], block: Block, places: Any) -> list[Any]:
@@ -221,7 +228,7 @@ class _Reverse:
     def _loop(self, loop: Loop) -> list[Any]:
         body = self._forward(loop.body, None)
         statement = loop.statement
-        if not _may_break(statement):
+        if loop.leave is None:
             return [replace(statement, body=tuple(body))]
         loop.rounds = self._new("rounds")
         self._rounds.append(Variable(loop.rounds, literal(0, INT), INT))
@@ -232,7 +239,7 @@ class _Reverse:
             copy(loop.rounds, after, INT),
         ]
         made: list[Any] = [copy(loop.rounds, literal(0, INT), INT)]
-        made.append(replace(statement, body=(*count, *body)))
+        made.append(replace(statement, body=(*count, *body, loop.leave)))
         block = self._record.reserve(literal(1, INT), made)
         total = self._new("rounds")
         return [*made, copy(total, loop.rounds, INT), *self._record.write(block, 0, total, INT)]
@@ -261,7 +268,8 @@ class _Reverse:
         for item in body.items:
             if isinstance(item, Segment) and body is not self._tree:
                 wanted = body.crossing.difference(body.recorded)
-                again += [x for x in item.statements if set(_defines(x)) & wanted]
+                again += [self._plan.again.get(_defines(x)[0], x) for x in item.statements
+                          if set(_defines(x)) & wanted]  # fmt: skip
         made += self._reverse_of(again)
         for item in reversed(body.items):
             if isinstance(item, Segment):
@@ -285,12 +293,7 @@ class _Reverse:
         made: list[Any] = []
         block = self._record.release(literal(count, INT), made)
         places = iter(range(count))
-        saved: list[Any] = []
-        for name in self._plan.saved[segment]:
-            old = self._new("old", self._dtypes[name])
-            saved += self._record.read(block, next(places), old, self._dtypes[name])
-            saved.append(copy(name, old, self._dtypes[name]))
-        return made + self._restored(segment.statements, block, places) + saved
+        return made + self._restored(segment.statements, block, places)
 
     def _restored(self, statements: Sequence[Any], block: Block, places: Any) -> list[Any]:
         parts: list[list[Any]] = []
@@ -333,12 +336,6 @@ class _Reverse:
 
 def _affine(x: Any) -> Affine:
     return Affine(x, ()) if isinstance(x, int) else variable(x)
-
-
-def _may_break(loop: For | While) -> bool:
-    return isinstance(loop, While) or any(
-        isinstance(each, If) and any(isinstance(x, Break) for x in each.then) for each in loop.body
-    )
 
 
 def _defines(each: Any) -> list[str]:
