@@ -52,18 +52,28 @@ class Derivative:
     outs: tuple[int, ...] = ()
     wrt: tuple[int, ...] | None = None
     along: tuple[tuple[int, ...], ...] = ()
+    is_whole: bool = False  # the vector of the results that are integers and bools, instead
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the vector."""
+        return INT if self.is_whole else self.signature.dtype
 
     @property
     def name(self) -> str:
         return f"{self.signature.name}_{'value' if self.wrt is None else 'vjp'}{len(self.along)}"
 
     def __repr__(self) -> str:
-        return f"{self.name} {self.signature.digest} {self.outs} {self.wrt} {self.along}"
+        return f"{self.name} {self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_whole}"
 
     @cached_property
     def count(self) -> int:
-        """The number of float results."""
-        return sum(dtype.kind == "f" for dtype in self.signature.results)
+        """The number of results in the vector."""
+        return sum(map(self.takes, self.signature.results))
+
+    def takes(self, dtype: np.dtype) -> bool:
+        """Whether results of a dtype are in the vector."""
+        return (dtype.kind != "f") == self.is_whole
 
     def size(self, shapes: Sequence[tuple[int, ...]]) -> int:
         """The length of the vector, for the shapes of the leaves."""
@@ -143,7 +153,7 @@ class _Packing:
 
     def __init__(self, of: Derivative, by_address: bool):
         self._of, self._signature, self._by_address = of, of.signature, by_address
-        self._dtype, self._inner = of.signature.dtype, of.function
+        self._dtype, self._inner = of.dtype, of.function
         self._names = Names(())
         self._parameters: list[tuple[str, Any]] = []
         self._body: list[Any] = []
@@ -317,7 +327,7 @@ class _Packing:
         return stem if stem in before else None
 
     def _call(self) -> None:
-        of, leaves, inner = self._of, self._signature.leaves, self._inner
+        of, inner = self._of, self._inner
         origins, results = self._origins()
         every = tuple(range(len(of.along)))
         given: list[Any] = []
@@ -347,10 +357,9 @@ class _Packing:
             if origin.kind == "bar":
                 if origin.index in self._out_at:
                     self._put(name, dtype, self._at(self._out_at[origin.index]))
-            elif dtype.kind == "f":
+            elif of.takes(dtype):
                 self._put(name, dtype, self._at(end).shifted(place))
                 place += 1
-        assert leaves is not None
 
     def _put(self, name: str, dtype: np.dtype, at: Affine) -> None:
         value = name
