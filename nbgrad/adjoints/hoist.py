@@ -68,9 +68,7 @@ class _Hoist:
                 and not any(self._meet(each, around, store, places) for store, places in stores)
             ):
                 loads.append(each)
-            elif (
-                isinstance(each, (Assign, Position)) and free and each.target not in self._variables
-            ):
+            elif free and self._is_index(each):
                 (loads if names_of(each) & _targets(loads) else plain).append(each)
             else:
                 kept.append(each)
@@ -80,6 +78,12 @@ class _Hoist:
         if not loads:
             return [*plain, whole]
         return [*plain, *self._guarded(whole, loads)]
+
+    def _is_index(self, each: Any) -> bool:
+        """Whether it computes an integer. LLVM moves the other numbers."""
+        if isinstance(each, Assign):
+            return each.dtype.kind != "f" and each.target not in self._variables
+        return isinstance(each, Position)
 
     def _guarded(self, loop: For, loads: list[Any]) -> list[Any]:
         """The loads and the loop, if it has a round."""
@@ -94,8 +98,9 @@ class _Hoist:
     ) -> bool:
         here = Access(load.buffer, load.at, around)  # pyright: ignore
         other = Access(store.buffer, store.at, places)  # pyright: ignore
+        depth = len(around) - 1
         return any(
-            self._positions.may_meet(x, y, later)
+            self._positions.may_meet(x, y, later, depth)
             for x, y, later in ((here, other, False), (here, other, True), (other, here, True))
         )
 

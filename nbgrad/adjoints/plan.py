@@ -194,10 +194,9 @@ class Plan:
     def _meet(self, read: Load, home: Body, write: Store, body: Body, later: bool) -> bool:
         """Whether a load and a store may be at one element, in the same round of all loops around
         both or in a later one."""
-        return self._positions.may_meet(
-            Access(read.buffer, read.at, around(home)), Access(write.buffer, write.at, around(body)),
-            later,
-        )  # fmt: skip
+        first = Access(read.buffer, read.at, around(home))
+        second = Access(write.buffer, write.at, around(body))
+        return self._positions.may_meet(first, second, later)
 
 
 def _common(x: Body, y: Body) -> list[Loop]:
