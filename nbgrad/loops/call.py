@@ -9,6 +9,7 @@ from ..core.array import Array
 from ..core.fillable import FILLABLE
 from ..core.primitive import bind, shape_of
 from ..errors import GraphError, UntrackedError
+from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .calls import Bound
 from .packed import Derivative
@@ -51,6 +52,8 @@ def on_copies(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
     results gives the arrays that it wrote to."""
     bound = Bound(f, args, options)
     signature, leaves = bound.signature, bound.leaves
+    if not any(isinstance(x, Array) for x in leaves):
+        return _on_plain_copies(f, bound)
     require_apart(signature, leaves)
     outs = ()
     if signature.entry.result is None:
@@ -97,7 +100,7 @@ def _applied(bound: Bound, outs: tuple[int, ...]) -> tuple[Any, list[Any]]:
 def arguments(bound: Bound) -> list[Any]:
     """The arguments of the op: Python numbers as arrays of their dtypes."""
     return [
-        np.array(x, leaf.dtype) if isinstance(x, (bool, int, float)) else x
+        np.array(x, leaf.dtype) if is_a(x, (bool, int, float)) else x
         for x, leaf in zip(bound.leaves, bound.signature.leaves, strict=True)
     ]
 
@@ -124,7 +127,7 @@ def require_apart(signature: Signature, leaves: Sequence) -> None:
 
 
 def _overlap(x: Any, y: Any) -> bool:
-    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+    if is_a(x, np.ndarray) and is_a(y, np.ndarray):
         return np.shares_memory(x, y) if np.may_share_memory(x, y) else False
     return x is y or _owner(x) is _owner(y)
 
@@ -142,30 +145,42 @@ def _write_plain(f: Callable, bound: Bound, places: Sequence[int]) -> None:
     """Write to the plain arrays among the arguments, whose elements depend on no tracked value, as
     the function does: it is called with copies in place of the other arrays."""
     signature = bound.signature
-    values = [_plain(x) for x in bound.leaves]
+    values = list(map(_plain, bound.leaves))
     if any(x is None for x in values):
         raise UntrackedError(
             f"{signature.name} writes to its argument {signature.leaves[places[0]].label}, a plain "
             f"array, while its call is recorded: make the array in the function{user_line()}"
         )
-    written = [np.array(x) if i in places else x for i, x in enumerate(values)]
-    given = [
-        x if i in places else np.array(x) if i in signature.written else x
+    _run(f, signature, [
+        x if i in places or i not in signature.written else np.array(x)
         for i, x in enumerate(values)
-    ]
-    del written
-    numbers = [
-        leaf.dtype.type(x).item() if leaf.ndim is None else np.asarray(x, order="C")
-        for x, leaf in zip(given, signature.leaves, strict=True)
-    ]
-    rest = iter(numbers)
+    ])  # fmt: skip
+
+
+def _on_plain_copies(f: Callable, bound: Bound) -> Any:
+    """Call a function with plain arguments, of which those that it writes to are copies."""
+    signature = bound.signature
+    leaves = [np.array(x) if i in signature.written else x for i, x in enumerate(bound.leaves)]
+    result = _run(f, signature, leaves)
+    if result is None and signature.written:
+        written = [leaves[i] for i in sorted(signature.written)]
+        return written[0] if len(written) == 1 else tuple(written)
+    return result
+
+
+def _run(f: Callable, signature: Signature, leaves: Sequence) -> Any:
+    """Call the function with plain leaves."""
+    rest = iter([
+        leaf.dtype.type(x) if leaf.ndim is None else x
+        for x, leaf in zip(leaves, signature.leaves, strict=True)
+    ])  # fmt: skip
 
     def rebuilt(kind: Any) -> Any:
         if isinstance(kind, tuple):
             return tuple(map(rebuilt, kind))
         return kind.value if hasattr(kind, "value") else next(rest)
 
-    f(*map(rebuilt, signature.kinds))
+    return f(*map(rebuilt, signature.kinds))
 
 
 def _plain(x: Any) -> Any:

@@ -12,6 +12,7 @@ from ..compiler.front.functions import ArrayType, Constant
 from ..core.array import Array
 from ..core.primitive import Proxy, shape_of
 from ..errors import NoRuleError
+from ..runtime.kinds import is_a
 from .signature import Signature
 
 __all__ = ["Bound", "python_function"]
@@ -40,9 +41,8 @@ class Bound:
     def _kind(self, x: Any) -> Any:
         """The type of an argument, whose arrays and numbers are added to `leaves`."""
         kind = type(x)
-        if kind is np.ndarray or isinstance(x, (Array, np.ndarray, np.generic)):
-            if isinstance(x, Proxy):
-                x = Proxy.value_of(x)
+        if kind is np.ndarray or isinstance(x, Array) or is_a(x, (np.ndarray, np.generic, Proxy)):
+            x = Proxy.value_of(x)
             dtype, shape = x.dtype, shape_of(x)
             if dtype.kind not in _KINDS or dtype.itemsize > 8:
                 raise NoRuleError(

@@ -1,5 +1,6 @@
 """Kernels that fill the vectors of derivatives."""
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,9 +26,12 @@ class _Maker:
     def __repr__(self) -> str:
         return f"{self.derivative!r} {self.by_address}"
 
-    @property
+    @cached_property
     def name(self) -> str:
-        return self.derivative.name
+        """Compiled programs know device functions by their names, so these differ if the functions
+        do."""
+        digest = hashlib.sha256(repr(self).encode()).hexdigest()
+        return f"{self.derivative.name}_{digest[:12]}"
 
     @cached_property
     def types(self) -> dict[str, Any]:

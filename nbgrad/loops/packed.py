@@ -64,7 +64,7 @@ class Derivative:
         return f"{self.signature.name}_{'value' if self.wrt is None else 'vjp'}{len(self.along)}"
 
     def __repr__(self) -> str:
-        return f"{self.name} {self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_whole}"
+        return f"{self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_whole}"
 
     @cached_property
     def count(self) -> int:

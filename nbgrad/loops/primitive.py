@@ -156,8 +156,11 @@ class _Derived(Primitive):
         kinds = [leaf.dtype for leaf in leaves]
         kinds += [of.dtype] * (of.wrt is not None)
         kinds += [leaves[i].dtype for moving in of.along for i in moving]
-        given = [graph.cast(x, kind) for x, kind in zip(args, kinds, strict=True)]
-        lengths = tuple(n for x in given[: len(leaves)] for n in x.shape)
+        given = [
+            graph.broadcast(graph.cast(x, kind), x.shape or (1,))  # numbers are passed by address
+            for x, kind in zip(args, kinds, strict=True)
+        ]
+        lengths = tuple(n for x in args[: len(leaves)] for n in x.shape)
         return graph.call(symbol.shape, of.dtype, given, device_of(of), lengths)
 
 
