@@ -144,7 +144,16 @@ class _Reverse:
 
     def _whole(self, function: Function, wrt: Collection[str]) -> Function:
         adjoint, plain = self._adjoint, self._plain
-        sweeps = Sweeps(self._tree, self._plan, self._dtypes, self._new, self._again, self._record)
+        sweeps = Sweeps(
+            self._tree,
+            self._plan,
+            self._dtypes,
+            self._new,
+            self._again,
+            self._record,
+            self._variables,
+            adjoint.declared,
+        )
         forward = sweeps.forward()
         seeds: list[tuple[str, np.dtype]] = []
         for x, dtype in zip(plain.results, function.results, strict=True):
