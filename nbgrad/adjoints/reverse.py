@@ -14,6 +14,7 @@ from ..ir.statements import (
     If,
     Literal,
     Load,
+    New,
     Pointer,
     Position,
     Return,
@@ -21,7 +22,7 @@ from ..ir.statements import (
     Variable,
     While,
 )
-from ..ir.walk import inner, walk
+from ..ir.walk import inner, walk, with_inner
 from .activity import active_names
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, copy, literal, names_of, operation, renamed
@@ -64,16 +65,17 @@ class _Reverse:
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         self._dtypes = plain.dtypes
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
+        self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
+        active = self._active(wrt)
+        plain.body = _with_shadows(plain.body, active)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
         self._tree = tree(plain.body)
         self._visible = set(self._tree.defined)
         results = [x for x in plain.results if isinstance(x, str)]
-        outs = [n for n in self._buffers if n in wrt]
-        active = active_names(plain.body, wrt, [*results, *outs], self._dtype)
-        active |= set(wrt)
-        self._shadows = [n for n in self._buffers if n in active]
+        passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
+        self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
@@ -89,6 +91,13 @@ class _Reverse:
         self._plan = Plan(self._tree, self._variables, self._adjoint.inside, positions)
         self._columns()
         self.function = self._whole(function, wrt)
+
+    def _active(self, wrt: Collection[str]) -> set[Any]:
+        """The names through which derivatives flow."""
+        plain = self._plain
+        results = [x for x in plain.results if isinstance(x, str)]
+        outs = [n for n in self._buffers if n in wrt]
+        return active_names(plain.body, wrt, [*results, *outs], self._dtype) | set(wrt)
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):
@@ -329,6 +338,17 @@ class _Reverse:
             self._dtypes[f"{statement.axis}~"] = INT
             body = [Position(f"{statement.axis}~", at), *body]
         return [*made, For(axis, start, stop, tuple(body))]
+
+
+def _with_shadows(body: Sequence[Any], active: Collection[Any]) -> list[Any]:
+    """The statements with a shadow, which is 0, for each new buffer that is active."""
+    made: list[Any] = []
+    for each in body:
+        if isinstance(each, New) and each.target in active:
+            made += [each, replace(each, target=f"{each.target}.bar", cleared=True)]
+        else:
+            made.append(with_inner(each, lambda body: tuple(_with_shadows(body, active))))
+    return made
 
 
 def _affine(x: Any) -> Affine:
