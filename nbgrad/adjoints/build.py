@@ -11,11 +11,11 @@ from ..ir.affine import Affine, affine_of
 from ..ir.functions import FUNCTIONS
 from ..ir.scalar import NAMES, Apply, Arg, Expr, Number, apply, arg
 from ..ir.statements import Assign, For, Literal, Operand
-from ..ir.walk import inner, with_inner
+from ..ir.walk import inner, walk, with_inner
 
 __all__ = [
-    "BOOL", "COPY", "DOUBLE", "INT", "Names", "copy", "expanded", "literal", "names_of",
-    "operation", "renamed",
+    "BOOL", "COPY", "DOUBLE", "INT", "Names", "copy", "defined_names", "expanded", "literal",
+    "names_of", "operation", "renamed",
 ]  # fmt: skip
 
 DOUBLE, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)
@@ -118,6 +118,17 @@ def _result(node: Apply, operands: list, dtype_of: Callable, inner: np.dtype) ->
 # -- names in statements --------------------------------------------------------------------------
 
 _DEFINING = ("target", "axis", "results")
+
+
+def defined_names(body: Iterable[Any]) -> list[str]:
+    """The names that statements, and those inside of them, define."""
+    found: list[str] = []
+    for each in walk(body):
+        for field in ("target", "axis"):
+            if isinstance(name := getattr(each, field, None), str):
+                found.append(name)
+        found += getattr(each, "results", ())
+    return list(dict.fromkeys(found))
 
 
 def names_of(statement: Any) -> set[str]:

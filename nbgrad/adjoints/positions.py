@@ -53,15 +53,15 @@ class Positions:
         self._shapes = shapes
         self._natural = {name for shape in shapes.values() for name in shape}
         self._constants = self._natural | set(constants)
-        self._defined = {each.target: each for each in statements
-                         if isinstance(each, (Assign, Position)) and isinstance(each.target, str)}  # fmt: skip
+        kinds = (Assign, Position)
+        self._defined = {each.target: each for each in statements if isinstance(each, kinds)}
         self._axes = {each.axis: each for each in statements if isinstance(each, For)}
         self._forms: dict[str, Form | None] = {}
         self._subscripts: dict[tuple, tuple[Form | None, ...]] = {}
 
-    def may_meet(self, first: Access, second: Access, later: bool) -> bool:
+    def may_meet(self, first: Access, second: Access, later: bool, depth: int = 0) -> bool:
         """Whether `second` may be at the element of `first`: in a later round of a loop around
-        both, or in the same rounds."""
+        both, from loop `depth` inwards, or in the same rounds."""
         if first.buffer != second.buffer:
             return False
         ours, theirs = self._indices(first), self._indices(second)
@@ -72,7 +72,7 @@ class Positions:
             if x is not y:
                 break
             common += 1
-        levels = range(common) if later else [common]
+        levels = range(depth, common) if later else [common]
         return any(self._meet_at(level, first, second, ours, theirs, later) for level in levels)
 
     # -- subscripts -------------------------------------------------------------------------------
@@ -266,5 +266,3 @@ def _product(x: Form | None, y: Form | None) -> Form | None:
 def around(body: Body) -> tuple[Loop, ...]:
     """The loops around the statements of a body, outermost first."""
     return tuple(reversed(body.loops()))
-
-
