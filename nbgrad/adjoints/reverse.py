@@ -13,6 +13,7 @@ from ..ir.statements import (
     Function,
     Literal,
     Load,
+    New,
     Pointer,
     Position,
     Return,
@@ -27,6 +28,7 @@ from .inline import inlined
 from .plan import Plan
 from .positions import Positions
 from .record import Block, Record
+from .shadows import with_shadows
 from .simplify import Simplified
 from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
@@ -67,6 +69,7 @@ class _Reverse:
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         self._dtypes = plain.dtypes
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
+        self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
         shapes = _shapes(function, lengths)
@@ -76,14 +79,14 @@ class _Reverse:
         constants -= self._variables
         body = with_increments(plain.body, plain.results, self._new)
         plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
+        active = self._active(wrt)
+        plain.body = with_shadows(plain.body, active)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
         self._tree = tree(plain.body)
         self._visible = set(self._tree.defined)
         results = [x for x in plain.results if isinstance(x, str)]
-        outs = [n for n in self._buffers if n in wrt]
-        active = active_names(plain.body, wrt, [*results, *outs], self._dtype)
-        active |= set(wrt)
-        self._shadows = [n for n in self._buffers if n in active]
+        passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
+        self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
@@ -96,6 +99,13 @@ class _Reverse:
         positions = Positions(walk(plain.body), shapes, constants)
         self._plan = Plan(self._tree, self._variables, self._adjoint.inside, positions)
         self.function = self._whole(function, wrt)
+
+    def _active(self, wrt: Collection[str]) -> set[Any]:
+        """The names through which derivatives flow."""
+        plain = self._plain
+        results = [x for x in plain.results if isinstance(x, str)]
+        outs = [n for n in self._buffers if n in wrt]
+        return active_names(plain.body, wrt, [*results, *outs], self._dtype) | set(wrt)
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):
