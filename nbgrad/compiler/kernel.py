@@ -11,20 +11,30 @@ import linecache
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numba.extending import intrinsic
 
 from ..runtime.gc_freeze import uncollected
+from ..runtime.layout import IS_KNOWN
 from ..runtime.signals import held_back
 from .cache import counts
 from .forks import fork_safe
 from .front.syntax import TEXTS
-from .numba_api import Compiler, CPUDispatcher, complaint, config, global_compiler_lock, is_theirs
+from .numba_api import (
+    Compiler,
+    CPUDispatcher,
+    complaint,
+    config,
+    global_compiler_lock,
+    is_theirs,
+    numpy_support,
+)
 from .numba_cache import attach
-from .pipeline import Inside, Outside, fallbacks
+from .pipeline import Inside, Outside, Refused, fallbacks, note
 from .sources import of_code
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
@@ -40,7 +50,19 @@ _build_lock = fork_safe(threading.RLock())
 _kernels: dict[tuple[str, str, bool], "Kernel"] = {}
 
 
-def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
+class KernelDispatcher(CPUDispatcher):
+    """Numba's dispatcher, for code that Numba compiles. Python's calls are those of `__call__`, a
+    slot: an entry of ours."""
+
+    __slots__ = ("__call__",)
+
+    def _reduce_class(self) -> type:
+        return CPUDispatcher  # a copy in another process has no entry of ours
+
+
+def jitted(
+    function: Callable, pipeline: type = Compiler, kind: type = CPUDispatcher, **options: Any
+) -> Any:
     """Numba's compiled function, or the function itself where DISABLED.
 
     That is settled at the import: half of the kernels are Numba's where it is told later to
@@ -49,7 +71,7 @@ def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any
     if DISABLED:
         return function
     settings = {"nopython": True, "boundscheck": None, **options}
-    return CPUDispatcher(function, targetoptions=settings, pipeline_class=pipeline)
+    return kind(function, targetoptions=settings, pipeline_class=pipeline)
 
 
 class Kernel:
@@ -80,8 +102,7 @@ class Kernel:
             try:
                 return object.__getattribute__(self, name)
             except AttributeError:
-                content = self._content or of_code(self.function.__code__)
-                self.dispatcher = _dispatcher(self.function, content, self._nogil)
+                self.dispatcher = self._dispatcher()
                 return self.dispatcher
 
     def __call__(self, *args):
@@ -90,6 +111,47 @@ class Kernel:
 
     def __repr__(self):
         return f"<kernel {self.name}>"
+
+    @property
+    def content(self) -> str:
+        """The text that its machine code follows from, or a hash of it."""
+        return self._content or of_code(self.function.__code__)
+
+    def code(self, kinds: tuple[Any, ...]) -> Any:
+        """The machine code for types of arguments, as `kernel_call.code_of` gives it."""
+        from .kernel_call import code_of  # which is compiled by this
+
+        return code_of(self.function, self.content, kinds)
+
+    def prepare(self, dtypes: Sequence[np.dtype]) -> None:
+        """Compile it for numbers now, so that no call does."""
+        if IS_KNOWN:
+            self.code(tuple(dtypes))
+        else:
+            self.dispatcher.compile(tuple(map(numpy_support.from_dtype, dtypes)))
+
+    def _dispatcher(self) -> Any:
+        from .kernel_call import Overloads  # which is compiled by this
+
+        if DISABLED:
+            return np.errstate(all="ignore")(self.function)
+        if not IS_KNOWN:
+            return self._numba(Outside, CPUDispatcher)
+        dispatcher = self._numba(Outside, KernelDispatcher)
+        Overloads(self, self._nogil, partial(setattr, dispatcher, "__call__"), self._by_numba)
+        return dispatcher
+
+    def _by_numba(self, refused: Exception) -> Any:
+        """Numba's dispatcher, for what our own front end refused."""
+        note(self.function, refused)
+        return self._numba(Refused, CPUDispatcher)
+
+    def _numba(self, pipeline: type, kind: type) -> Any:
+        flags = {**_FLAGS, "nogil": self._nogil}
+        dispatcher = jitted(self.function, pipeline, kind, no_cfunc_wrapper=True, **flags)
+        content = self.content if self._nogil else f"{self.content}# nogil=False\n"
+        attach(dispatcher, self.name, content)
+        return guarded(dispatcher)
 
 
 def kernel(function: Callable) -> Kernel:
@@ -251,12 +313,3 @@ def guarded(dispatcher: Any) -> Any:
 
     dispatcher.compile = compile_whole
     return dispatcher
-
-
-def _dispatcher(function: Callable, content: str, nogil: bool) -> Callable:
-    if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
-        return np.errstate(all="ignore")(function)
-    flags = {**_FLAGS, "nogil": nogil}
-    dispatcher = jitted(function, Outside, no_cfunc_wrapper=True, **flags)
-    attach(dispatcher, function.__name__, content if nogil else f"{content}# nogil=False\n")
-    return guarded(dispatcher)

@@ -37,7 +37,6 @@ try:
     from numba.core import untyped_passes as untyped
     from numba.core.bytecode import FunctionIdentity
     from numba.core.callconv import create_error_model
-    from numba.core.callwrapper import PyCallWrapper
     from numba.core.ccallback import CFunc
     from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
     from numba.core.compiler import Compiler, CompilerBase, Flags, _LowerResult, compile_result
@@ -89,7 +88,6 @@ _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
     (cpu_target, "typing_context"),
     (typeof_impl, "dispatch register"),
     (CompilerBase, "compile_extra define_pipelines"),
-    (PyCallWrapper, "build build_wrapper"),
     (CPUDispatcher, "compile"),
     (FunctionIdentity, "from_function"),
     (Environment, "from_fndesc"),
@@ -102,7 +100,7 @@ for _owner, _names in _ATTRIBUTES:
 __all__ = [
     "OPERATORS_TO_BUILTINS", "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase",
     "ConfigStack", "Dispatcher", "Environment", "FastMathOptions", "Flags", "FunctionDescriptor",
-    "FunctionIdentity", "JITCodeLibrary", "PassManager", "PyCallWrapper",
+    "FunctionIdentity", "JITCodeLibrary", "PassManager",
     "PythonFunctionDescriptor", "Signature", "_Intrinsic", "_LowerResult", "_dynfunc",
     "_nrt_python", "cgutils", "compile_result", "compiler", "complaint", "config", "cpu_target",
     "create_error_model", "default_manager", "environment", "ffi", "get_host_cpu_features",

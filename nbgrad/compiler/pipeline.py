@@ -14,6 +14,7 @@ from llvmlite import binding
 from numba.core import types
 
 from ..errors import CacheWarning
+from ..runtime.layout import IS_KNOWN
 from .externals import find_blas, refresh
 from .finish import compiled
 from .front.syntax import Foreign, Textless
@@ -30,7 +31,7 @@ from .numba_api import (
 )
 from .optimizer import optimize
 
-__all__ = ["Inside", "Library", "Outside", "fallbacks", "left_to_numba"]
+__all__ = ["Inside", "Library", "Outside", "Refused", "fallbacks", "left_to_numba", "note"]
 
 _OURS = "nbgrad.", "nbgrad_kernel_"  # how the names of modules begin
 
@@ -255,9 +256,10 @@ fallbacks: list[str] = []
 """The functions among them that are nbgrad's own and should have been compiled by it."""
 
 
-def _note(function: Any, refused: Exception) -> None:
+def note(function: Any, refused: Exception) -> None:
     """Record that Numba compiled a function of nbgrad's own, and warn once. There is no warning
     for a package that was installed without its source."""
+    left_to_numba.append(function.__qualname__)
     # Copies of strided arguments need Numba's runtime, which our own front end does without.
     meant = not isinstance(refused, Foreign) and "NRT required" not in str(refused)
     if not meant or not str(function.__module__).startswith(_OURS):
@@ -301,11 +303,10 @@ class _Pipeline(CompilerBase):
             return self._by_numba(func)
         library = self.library(state.targetctx.codegen(), func.__qualname__)
         try:
-            return compiled(func, state, library, self.library is Library)
+            return compiled(func, state, library, self.library is Library and not IS_KNOWN)
         except Exception as refused:  # Numba decides whether it is an error, and tells it
-            left_to_numba.append(func.__qualname__)
             result = self._by_numba(func)
-            _note(func, refused)
+            note(func, refused)
             return result
 
     def _by_numba(self, func):
@@ -322,6 +323,13 @@ class _Pipeline(CompilerBase):
 
 class Outside(_Pipeline):
     """For functions that Python calls."""
+
+
+class Refused(Outside):
+    """For functions that our own front end has refused."""
+
+    def compile_extra(self, func):
+        return self._by_numba(func)
 
 
 class Inside(_Pipeline):

@@ -255,11 +255,13 @@ result = nbgrad.stats()["fallbacks"]
 
 def test_a_fall_back_is_counted_and_warned_of_once(tmp_path):
     code = """
-from nbgrad.compiler import pipeline
+from nbgrad.compiler import kernel_call, pipeline
 def refuse(*arguments):
-    raise pipeline.Foreign("an allocation") if len(calls) == 1 else ValueError("of everything")
+    if len(calls) == 1:
+        raise pipeline.Foreign("an allocation")
+    raise kernel_call.Unsupported("of everything")
 calls = [1]
-pipeline.compiled = refuse
+kernel_call.entry_of = refuse
 first = [(nbgrad.track(np.ones(2)) * 2.0).data.tolist(), nbgrad.stats()["fallbacks"]]
 calls.append(2)
 second = [np.sum(nbgrad.track(np.ones(2))).data.tolist(), nbgrad.stats()["fallbacks"] > 0]

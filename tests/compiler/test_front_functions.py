@@ -4,7 +4,6 @@ import ast
 import math
 import sys
 import threading
-from typing import Any
 
 import numba
 import numpy as np
@@ -92,7 +91,7 @@ def test_a_function_that_calls_itself_is_numbas():
     assert kernel(product)(5) == 120
     # Not again and again, until the stack ends.
     names = [name.split(".")[-1] for name in left_to_numba[before:]]
-    assert names in (["factorial", "product"], [])
+    assert sorted(names) in (["factorial", "product"], [])
 
 
 @numba.njit
@@ -199,12 +198,10 @@ def test_other_arguments_are_errors():
 
     compiled = kernel(first)
     assert compiled(np.ones(3)) == 1.0
-    dispatcher: Any = compiled.dispatcher
-    entry = next(iter(dispatcher.overloads.values())).entry_point
     with pytest.raises(TypeError, match="takes 1 arguments"):
-        entry(np.ones(3), 2.0)
-    with pytest.raises(TypeError):
         compiled(np.ones(3), 2.0)
+    with pytest.raises(TypeError):
+        compiled(x=np.ones(3))
 
 
 def test_other_threads_run_meanwhile():

@@ -19,7 +19,9 @@ from numba.core.errors import NumbaError
 
 from nbgrad.compiler.front.syntax import TEXTS
 from nbgrad.compiler.kernel import jitted
-from nbgrad.compiler.pipeline import Outside, left_to_numba
+from nbgrad.compiler.kernel_call import code_of, kind_of_value
+from nbgrad.compiler.numba_api import CPUDispatcher
+from nbgrad.compiler.pipeline import Refused
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
 GLOBALS = """
@@ -285,13 +287,14 @@ def compared(text: str, calls: list[tuple], whole: bool = False) -> Compared:
     """Compile a program both ways, and call it; with `whole` also where our own front end leaves
     it to Numba, which is then asked with fewer passes."""
     function = function_of(text)
-    before = len(left_to_numba)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        mine = jitted(function, Outside, **OPTIONS)
-        with contextlib.suppress(Exception):  # Numba refuses what we left to it
-            mine.compile(tuple(map(numba.typeof, calls[0])))
-        is_lean = len(left_to_numba) == before
+        kinds, exact = tuple(map(kind_of_value, calls[0])), jitted(function, **OPTIONS)
+        try:
+            mine = code_of(exact, GLOBALS + text, kinds).entry("drawn", True, None)
+        except Exception:  # as for kernels: Numba tells what is wrong
+            mine = jitted(function, Refused, **OPTIONS)
+        is_lean = not isinstance(mine, CPUDispatcher)
         # Some of those left to Numba have no defined value.
         if not (is_lean or whole):
             return Compared(False, "")

@@ -78,7 +78,7 @@ def row_strides(emit: Emitter, array: Array) -> list[Value]:
     strides: list[Value] = [Known(1)]
     for length in reversed(array.shape[1:]):
         strides.append(_product(emit, strides[-1], length))
-    return strides[::-1]
+    return strides[::-1][: len(array.shape)]
 
 
 def _product(emit: Emitter, x: Value, y: Value) -> Value:
