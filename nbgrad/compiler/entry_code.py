@@ -8,6 +8,7 @@ it. Nothing in the code depends on the process, so that the disk cache can hold 
 """
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ _FLAGS, _NDIM = layout.FLAGS // 4, layout.NDIM // 4
 _I8, _I4 = np.dtype(np.int64), np.dtype(np.int32)
 
 
-def _c(name, result=_I8):
+def _c(name: str, result: Any = _I8) -> Extern:
     return Extern("c_function", name, result)
 
 
