@@ -201,7 +201,7 @@ def test_other_arguments_are_errors():
     with pytest.raises(TypeError, match="takes 1 arguments"):
         compiled(np.ones(3), 2.0)
     with pytest.raises(TypeError):
-        compiled(x=np.ones(3))
+        compiled(**{"x": np.ones(3)})
 
 
 def test_other_threads_run_meanwhile():

@@ -98,7 +98,8 @@ def handed(emit: Emitter, function: Value, operands: Value) -> Value:
     name = emit.name("operands")
     emit.add(Allocate(name, len(parts), INT))
     for i, part in enumerate(parts):
-        dtype = INT if isinstance(parameters[i][1], Pointer) else parameters[i][1]
+        kind: Any = parameters[i][1]
+        dtype = INT if isinstance(kind, Pointer) else kind
         if isinstance(part, Address):
             (here,) = emit.call("address", [part], [INT])
             part = here.operand
