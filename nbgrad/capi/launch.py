@@ -145,7 +145,7 @@ class _Table:
         self.slots = 0
         self._of_operand = list(map(self._add, launch.operands))
         self._numbers = count()
-        results = launch.results
+        results: Any = launch.results
         is_tuple = type(results) is tuple
         self.result = tuple(map(self._result, results)) if is_tuple else self._result(results)
 
