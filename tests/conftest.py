@@ -14,7 +14,6 @@ import pytest
 from helpers.caches import GRADIENTS, SIGNATURES, cached, gradients_are_right
 from helpers.children import Nursery
 
-from nbgrad.compiler.pipeline import fallbacks
 from nbgrad.core import errstate
 from nbgrad.core.primitive import current_level
 
@@ -93,14 +92,6 @@ def _level_is_restored():
     before = current_level()
     yield
     assert current_level() == before, "the test left a transformation level open"
-
-
-@pytest.fixture(autouse=True)
-def _kernels_are_compiled_by_the_lean_front_end():
-    """Check that no kernel falls back to Numba's front end."""
-    before = len(fallbacks)
-    yield
-    assert fallbacks[before:] == [], "kernels of the package were left to Numba"
 
 
 # -- caches of child processes ---------------------------------------------------------------------

@@ -73,7 +73,7 @@ COMPLEX = ": complex numbers are not supported: use the real and imaginary parts
 NUMBER = ", not an array; return one number, such as np.sum(...)"
 STATIC = "; all but floats are static, so write 2.0 for 2 or convert the array to float64"
 PARTS = "; complex numbers are not supported: use the real and imaginary parts"
-FUNCTION = ": not a function but a value of type {}; give the function itself, f and not f(x)"
+FUNCTION = ": not a function but a value of type {}; pass the function itself, f and not f(x)"
 TUPLES = (
     "jvp: primals and tangents are tuples, one entry for each argument, as in jvp(f, (x,), (v,))"
 )
@@ -142,13 +142,13 @@ SHAPES = [
     ("track([[1.0], [1.0, 2.0]])", RAGGED),
     ("nbgrad.grad(np.sin)(np.ones(2))", "gradient: the function gave an array of shape (2,); a "
      "gradient needs one number, so sum it, or use vjp, jvp or jacobian"),
-    ("nbgrad.jvp(np.sin, (1.0,), (1.0, 2.0))", "jvp: 1 primals and 2 tangents; give one for each"),
+    ("nbgrad.jvp(np.sin, (1.0,), (1.0, 2.0))", "jvp: 1 primals and 2 tangents; pass one for each"),
     ("nbgrad.jvp(np.sin, (np.ones(2),), (np.ones(3),))", "jvp: a tangent of shape (3,) for an "
      "array of shape (2,); they must be equal"),
     ("nbgrad.vjp(np.sin, np.ones(2))[1](np.ones(3))", "vjp: a cotangent of shape (3,) for an "
      "array of shape (2,); they must be equal"),
 ]  # fmt: skip
-NO_FLOAT = ", which is no float: write 2.0 for 2, convert the array to float64, or give None"
+NO_FLOAT = ", which is no float: write 2.0 for 2, convert the array to float64, or pass None"
 WRONG_KINDS = [
     ("x + 1j", "add: an operand of dtype complex128" + REAL),
     ("np.array([None] * 3) * x", "multiply: an operand of dtype object" + REAL),
@@ -192,7 +192,7 @@ WRONG_KINDS = [
     ("nbgrad.grad(lambda x: None)(1.0)", "gradient: the function gave NoneType" + NUMBER),
     ("nbgrad.grad(lambda x: 'a')(1.0)", "gradient: the function gave str" + NUMBER),
     ("nbgrad.grad(lambda x: (x, x))(1.0)", "gradient: the function gave tuple" + NUMBER
-     + "; give the rest by has_aux"),
+     + "; return the rest with has_aux"),
     ("nbgrad.grad(np.sin)(3)", "gradient: argument 0 holds no float to differentiate with respect "
      "to (int)" + STATIC),
     ("nbgrad.grad(np.abs)(1j)", "gradient: argument 0 holds no float to differentiate with respect "
@@ -330,7 +330,7 @@ OTHERS = [
     ("np.einsum('i,i->k', x, x)", ValueError, "einsum: Output character 'k' did not appear in the "
      "input"),
     ("nbgrad.grad(np.sin, 2)(3.0, 2.0)", ValueError, "gradient: argnums 2 with 2 positional "
-     "arguments: give the argument to differentiate by position"),
+     "arguments: pass the argument to differentiate by position"),
     ("bool(x)", ValueError, "The truth value of an array with more than one element is ambiguous. "
      "Use a.any() or a.all()"),
     ("nbgrad.compile(lambda x: x if x > 0 else -x)(1.0)", TraceError, "the truth of a traced value "

@@ -40,7 +40,6 @@ FLOORS = (
         "linalg",
         "naive",
         "numpy",
-        "optable",
         "special",
         "warmup",
     ),
@@ -169,11 +168,10 @@ import gc
 from numba.core.dispatcher import Dispatcher
 ours = [d for d in gc.get_objects() if isinstance(d, Dispatcher)
         and d.py_func.__module__.startswith("nbgrad")]
-result = [len(ours), [d.py_func.__name__ for d in ours if d.overloads]]
+result = [d.py_func.__name__ for d in ours]
 """
     session = run(code, NBGRAD_CACHE_DIR="/nowhere")
-    found, compiled = session.result
-    assert found > 0 and compiled == []
+    assert session.result == []
     assert [session.stats[name] for name in ("compiled", "loaded", "called")] == [0, 0, 0]
     assert not session.warnings, "the cache folder is not asked for either"
 

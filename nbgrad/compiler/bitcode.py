@@ -8,18 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import binding, ir
-from numba.core import types
+from llvmlite import binding
 
 from ..ir.statements import Pointer
 from .cache import file_name, loaded, save
 from .front import function_of
-from .front.syntax import Unsupported
 from .llvm_function import FunctionModule
-from .numba_api import cpu_target, numpy_support
-from .pipeline import Unfinished
 
-__all__ = ["Need", "internalize", "modules", "numba_type"]
+__all__ = ["Need", "internalize", "modules"]
 
 _PASSED = {"i64 x 2": "i64, i64"}
 _known: dict[str, bytes] = {}
@@ -62,10 +58,7 @@ def internalize(module: Any, symbols: Sequence[str]) -> None:
 
 def _compiled(symbol: str, function: Any, need: Need) -> bytes:
     """The code of a function, and of those that it calls, which only it sees."""
-    try:
-        made = function_of(function, list(map(_type, need.kinds)))
-    except Unsupported:  # such as that of an installation without sources
-        return _by_numba(symbol, function, tuple(map(_kind, need.kinds)))
+    made = function_of(function, list(map(_type, need.kinds)))
     own = FunctionModule()
     name = own.name_without_status(made).strip('"')
     module = binding.parse_assembly("\n".join([*own.intrinsics.values(), *own.texts()]))
@@ -84,48 +77,3 @@ def _type(text: str) -> Any:
     if text == "i64 x 2":
         return np.dtype(np.int64), np.dtype(np.int64)
     return np.dtype(_DTYPES[text])
-
-
-def _by_numba(symbol: str, function: Any, kinds: tuple[Any, ...]) -> bytes:
-    """Return the bitcode of a function that Numba compiles. Its exceptions are ignored."""
-    function.compile(kinds)
-    found = function.overloads[kinds]
-    context: Any = cpu_target.target_context  # pyright: ignore[reportAttributeAccessIssue]
-    library = Unfinished(context.codegen(), symbol)
-    module = library.create_ir_module(symbol)
-    packer, returned = context.get_arg_packer(kinds), found.signature.return_type
-    result = ir.VoidType() if returned == types.none else context.get_value_type(returned)
-    wrapper = ir.Function(module, ir.FunctionType(result, packer.argument_types), symbol)
-    builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
-    _, value = context.call_conv.call_function(
-        builder, context.declare_function(module, found.fndesc), returned, kinds,
-        packer.from_arguments(builder, wrapper.args),
-    )  # fmt: skip
-    if returned == types.none:
-        builder.ret_void()
-    else:
-        builder.ret(value)
-    library.add_linking_library(found.library)
-    library.add_ir_module(module)
-    library.finalize()
-    return library.bitcode
-
-
-_KINDS: dict[str, Any] = {
-    "double": types.float64, "float": types.float32, "i1": types.boolean, "i64": types.int64,
-    "i64 x 2": types.UniTuple(types.int64, 2),
-}  # fmt: skip
-
-
-def _kind(text: str) -> Any:
-    """Numba's type for the type of an argument."""
-    if text.startswith("ptr "):
-        return types.CPointer(numba_type(np.dtype(text[4:]), in_memory=True))
-    return _KINDS[text]
-
-
-def numba_type(dtype: np.dtype, in_memory: bool = False) -> Any:
-    """Numba's type for a number; that of an element in memory, where bools are bytes."""
-    if dtype.kind == "b":
-        return types.uint8 if in_memory else types.boolean
-    return numpy_support.from_dtype(dtype)  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,8 +1,8 @@
-"""One process of a machine compiles a kernel; the others wait for it, and load what it stored.
+"""Locks between processes: one compiles a kernel; the others wait, and load it from the cache.
 
-Who holds the lock of a file has the turn. The files lie in the machine's own temporary folder, not
-in the cache folder: that may be on a file system that other machines share, where locks are slow,
-or there are none. Whatever goes wrong, everybody compiles, which costs time and nothing else.
+A process compiles while it holds the lock of a file. The files are in the machine's own temporary
+folder, not in the cache folder, which may be on a shared file system with slow locks or none. If
+anything fails, each process compiles for itself.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class Turn:
                 waited, pause = waited + pause, min(2 * pause, _PAUSES[1])
 
     def _taken(self, path: Path) -> bool:
-        """Take the turn if nobody has it. Raises OSError where there are no locks."""
+        """Acquire the lock if it is free. Raises OSError if the file system has no locks."""
         assert fcntl is not None
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, 0o600)

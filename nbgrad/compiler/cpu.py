@@ -1,13 +1,13 @@
-"""Statements for the CPU alone, which let LLVM generate faster code.
+"""Rewriting of kernels for CPUs, which lets LLVM generate faster code.
 
-`prepared` takes the statements of a kernel and gives those that are written:
+`prepared` rewrites the statements of a kernel:
 
-* A loop inside of another, whose length is known and short, is unrolled by LLVM before it is
-  vectorised, and vectors then run across the rows (7 to 30 times slower). Its end is opaque.
-* LLVM turns the largest of numbers that are chosen between an element and -inf into one that is
-  compared under a condition, for which there are no vectors. Such infinities are opaque.
-* sin and its kin have branch-free forms for arguments near 0. A kernel uses these, and runs once
-  more with those for any argument where one was far, which is rare.
+* LLVM unrolls a short inner loop of known length before it vectorises, and then vectorises across
+  the rows, which is 7 to 30 times slower. The end of such a loop is made opaque.
+* LLVM turns a maximum over `select(mask, x, -inf)` into a conditional comparison, which it cannot
+  vectorise. Such infinities are made opaque.
+* sin and similar functions have branch-free forms for arguments near 0. A kernel uses these, and
+  runs again with the general forms if an argument was far from 0, which is rare.
 """
 
 import math
@@ -22,7 +22,7 @@ from ..ir.sizes import is_dynamic
 from ..ir.statements import Accumulate, Assign, For, Literal, Operand, Pieces, Statement, Store
 from ..ir.walk import inner, is_ranged, walk, with_inner
 
-__all__ = ["Guarded", "OpaqueLoop", "OpaqueNumber", "prepared"]
+__all__ = ["Guarded", "OpaqueLoop", "OpaqueNumber", "guarded", "prepared"]
 
 _SHORT = range(4, 513)
 _Names = dict[tuple[float, np.dtype], str]
@@ -55,15 +55,19 @@ def prepared(body: tuple[Statement, ...]) -> tuple:
     """The statements as they are written."""
     if any(isinstance(s, Pieces) for s in body):  # whose parts are kernels of their own
         return body
-    code = [_with_opaque_end(s, False) for s in _with_opaque_infinities(body)]
-    return (Guarded(tuple(code)),) if any(map(is_ranged, walk(body))) else tuple(code)
+    return guarded(tuple(_with_opaque_end(s, False) for s in _with_opaque_infinities(body)))
+
+
+def guarded(body: tuple) -> tuple:
+    """The statements, with forms for arguments near 0 where they call functions that have such."""
+    return (Guarded(body),) if any(map(is_ranged, walk(body))) else body
 
 
 def _with_opaque_end(statement: Statement, is_inside: bool) -> Statement:
     """The statement, with short loops whose end is opaque; `is_inside` of a loop."""
     is_loop = isinstance(statement, For)
     statement = with_inner(
-        statement, lambda body: tuple(_with_opaque_end(s, is_inside or is_loop) for s in body)
+        statement, lambda body: tuple([_with_opaque_end(s, is_inside or is_loop) for s in body])
     )
     if not isinstance(statement, For) or not is_inside:
         return statement
@@ -79,9 +83,8 @@ def _with_opaque_end(statement: Statement, is_inside: bool) -> Statement:
 
 def _with_opaque_infinities(code: Sequence[Statement]) -> Sequence[Statement]:
     """The statements, with names for the infinities that are chosen from."""
-    if not any(
-        isinstance(s, (Accumulate, Store)) and s.kind in (MAXIMUM, MINIMUM) for s in walk(code)
-    ):
+    joins = [s for s in walk(code) if isinstance(s, (Accumulate, Store))]
+    if not any(s.kind in (MAXIMUM, MINIMUM) for s in joins):
         return code
     names: _Names = {}
     named = [_with_names(statement, names) for statement in code]

@@ -14,6 +14,7 @@ from ..ir.statements import Pointer
 from .front.functions import ArrayType, Constant, Entry, entry_of, kind_of
 from .front.syntax import Unsupported
 from .host import widen
+from .instruction import LINKED
 from .llvm_function import FunctionModule
 from .numba_api import numpy_support
 from .numba_arrays import part_of
@@ -32,7 +33,7 @@ class Edge:
         self._entry: Entry = entry_of(function, self._types)
         body = self._entry.function
         self._function = replace(body, attributes=body.attributes.union(attributes))
-        self._module = FunctionModule()
+        self._module = FunctionModule(self._entry.find)
         self._name = self._module.name_of_function(self._function)
         if self._module.needs:
             raise Unsupported("functions that are defined elsewhere")
@@ -78,10 +79,8 @@ class Edge:
 
     def add_to(self, library: Any, module: Any) -> None:
         """Add the LLVM code of a module, and of the functions that it calls, to a library."""
-        from .linked import EVERY  # which is compiled by this
-
         for symbol in self._module.linked:
-            library.add_linking_library(EVERY[symbol].library)
+            library.add_linking_library(LINKED[symbol].library)
         lines = "\n".join(self._module.intrinsics.values()).splitlines()
         texts = [line for line in lines if _declared_name(line) not in module.globals]
         head = str(module).replace(f"declare {self._declared(module)}", "; ")

@@ -15,7 +15,7 @@ import numpy as np
 from ..ir.statements import Pointer
 from ..runtime import layout
 from .front import Constant, function_of
-from .kernel import Extern
+from .instruction import Extern
 from .llvm_function import assembly
 from .machine import described_code
 from .optimizer import tidy

@@ -1,7 +1,7 @@
-"""What machine code calls by name, ready before the code runs: Numba's runtime, and the BLAS.
+"""External symbols of machine code, defined before it runs: Numba's runtime, and BLAS.
 
-Both cost a fresh process more than all else that it does before its first gradient, and machine
-code from the disk needs little of either.
+Loading both takes longer than everything else that a new process does before its first gradient,
+and cached machine code needs few of their functions.
 """
 
 import contextlib

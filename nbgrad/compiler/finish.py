@@ -1,4 +1,4 @@
-"""From a function and the types of its arguments to what Numba makes of one: a compiled result."""
+"""The last step of a compilation: Numba's `CompileResult` for a function and argument types."""
 
 import inspect
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""The folder of compiled kernels: whom it must belong to, and how files in it are opened.
+"""The folder of cached kernels: checks of its owner and permissions, and access to its files.
 
-Code is loaded from here, so nobody but the user and root may be able to change it: not a file, not
-the folder, not a folder above, which could be renamed and another put in its place. The way down is
-walked name by name, each folder opened within the one before; what was checked is what is used.
+Code is loaded from this folder, so only the user and root may be able to change a file, the folder,
+or a folder above, which could be renamed and replaced. Each folder of the path is opened relative
+to the one above, so the folder that was checked is the folder that is used.
 """
 
 import contextlib
@@ -58,7 +58,8 @@ class Folder:
         return str(self.path)
 
     def read(self, name: str) -> bytes:
-        """What a file holds. Raises OSError, or Untrusted where others could have written it."""
+        """Return the contents of a file. Raises OSError, or Untrusted if others could have written
+        it."""
         flags = os.O_RDONLY | _flags("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY")
         with self._file(name, flags, "rb") as file:
             info = os.fstat(file.fileno())
@@ -211,7 +212,7 @@ class Untrusted(Exception):
 
 
 class Unstorable(Exception):
-    """A compiled function with something in it that the format of files has no words for."""
+    """A compiled function has a part that the file format cannot represent."""
 
 
 _SIDES = ("src", "dst")
@@ -277,8 +278,8 @@ def _opened(path: Path) -> int:
 
 
 def _target(name: str, here: int, place: Path, last: bool) -> Path:
-    """Where a link of the user's or root's leads. Raises Untrusted, or NotADirectoryError for what
-    is no link."""
+    """Return the target of a link owned by the user or root. Raises Untrusted for other owners, and
+    NotADirectoryError if it is no link."""
     info = os.stat(name, dir_fd=here, follow_symlinks=False)
     if not stat.S_ISLNK(info.st_mode):
         raise NotADirectoryError(20, "it cannot be opened as a folder", str(place))

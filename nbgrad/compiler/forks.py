@@ -1,8 +1,8 @@
-"""Locks that outlive a fork.
+"""Locks that are safe with `os.fork`.
 
-A child of `os.fork` has one thread. Whatever lock another thread of the parent held stays locked in
-the child for ever, and what it guarded may be half done. So a fork waits until no thread compiles,
-and the child starts with every lock open.
+The child of a fork has one thread. A lock that another thread of the parent held would stay locked
+in the child for ever, and the data that it protects may be inconsistent. So a fork waits until no
+thread compiles, and all locks are open in the child.
 """
 
 import os

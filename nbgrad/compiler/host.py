@@ -1,4 +1,4 @@
-"""The processor that code is compiled for."""
+"""The CPU name and features that code is compiled for."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Where functions become kernels: the only place with Numba's flags and its private API.
+"""`Kernel` and the decorators that make one of a Python function, with Numba's compiler flags.
 
 A `Kernel` is a Python function that Numba compiles at its first call, or loads from our disk
-cache. Kernels take arrays and numbers by position, write into arrays that the caller gives, and
+cache. Kernels take arrays and numbers by position, write into output arrays of the caller, and
 allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain Python.
 """
 
@@ -11,12 +11,11 @@ import linecache
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import intrinsic
 
 from ..runtime.gc_freeze import uncollected
 from ..runtime.layout import IS_KNOWN
@@ -34,14 +33,12 @@ from .numba_api import (
     numpy_support,
 )
 from .numba_cache import attach
-from .pipeline import Inside, Outside, Refused, fallbacks, note
+from .pipeline import Inside, Outside, Shell
 from .sources import of_code
 
 # NaN and inf must propagate, so never the whole of `fastmath`: contraction to fused
 # multiply-adds changes rounding only.
 _FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "fastmath": {"contract"}}
-# Scalar functions are compiled into their callers and need no entry from Python.
-DEVICE_OPTIONS: dict[str, Any] = {**_FLAGS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Kernels run as plain Python where Numba is told not to compile.
 DISABLED = bool(config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssue]
 _build_lock = fork_safe(threading.RLock())
@@ -60,10 +57,9 @@ class KernelDispatcher(CPUDispatcher):
         return CPUDispatcher  # a copy in another process has no entry of ours
 
 
-def jitted(
-    function: Callable, pipeline: type = Compiler, kind: type = CPUDispatcher, **options: Any
-) -> Any:
-    """Numba's compiled function, or the function itself where DISABLED.
+def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
+    """Numba's compiled function, or the function itself where DISABLED. One of `Outside` has
+    no entry of Numba's: it is a `KernelDispatcher`.
 
     That is settled at the import: half of the kernels are Numba's where it is told later to
     compile nothing, and the rest must be too.
@@ -71,6 +67,7 @@ def jitted(
     if DISABLED:
         return function
     settings = {"nopython": True, "boundscheck": None, **options}
+    kind = KernelDispatcher if pipeline is Outside and IS_KNOWN else CPUDispatcher
     return kind(function, targetoptions=settings, pipeline_class=pipeline)
 
 
@@ -78,20 +75,20 @@ class Kernel:
     """A function that is compiled at its first call.
 
     `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
-    `launched` is where launchers count their calls. With `nogil`, other threads of Python may run
-    meanwhile, which costs a call some 25 ns.
+    `launched` is where launchers count their calls. Other threads of Python may run meanwhile,
+    which costs a call some 25 ns. Numba reads the text of a `shell`.
     """
 
-    __slots__ = ("_content", "_nogil", "calls", "dispatcher", "function", "launched", "name")
+    __slots__ = ("_content", "_pipeline", "calls", "dispatcher", "function", "launched", "name")
     every: ClassVar[list["Kernel"]] = []
 
-    def __init__(self, function: Callable, content: str = "", nogil: bool = True):
+    def __init__(self, function: Callable, content: str = "", shell: bool = False):
         self.name = function.__name__
         self.function = function
         self.calls = 0
         self.launched = np.zeros(1, np.int64)
         self._content = content
-        self._nogil = nogil
+        self._pipeline = Shell if shell else Outside
         Kernel.every.append(self)
 
     def __getattr__(self, name: str) -> Any:
@@ -134,23 +131,11 @@ class Kernel:
         from .kernel_call import Overloads  # which is compiled by this
 
         if DISABLED:
-            return np.errstate(all="ignore")(self.function)
-        if not IS_KNOWN:
-            return self._numba(Outside, CPUDispatcher)
-        dispatcher = self._numba(Outside, KernelDispatcher)
-        Overloads(self, self._nogil, partial(setattr, dispatcher, "__call__"), self._by_numba)
-        return dispatcher
-
-    def _by_numba(self, refused: Exception) -> Any:
-        """Numba's dispatcher, for what our own front end refused."""
-        note(self.function, refused)
-        return self._numba(Refused, CPUDispatcher)
-
-    def _numba(self, pipeline: type, kind: type) -> Any:
-        flags = {**_FLAGS, "nogil": self._nogil}
-        dispatcher = jitted(self.function, pipeline, kind, no_cfunc_wrapper=True, **flags)
-        content = self.content if self._nogil else f"{self.content}# nogil=False\n"
-        attach(dispatcher, self.name, content)
+            return np.errstate(all="ignore")(readable(self.function))
+        dispatcher = jitted(self.function, self._pipeline, no_cfunc_wrapper=True, **_FLAGS)
+        if isinstance(dispatcher, KernelDispatcher):
+            Overloads(self, partial(setattr, dispatcher, "__call__"))
+        attach(dispatcher, self.name, self.content)
         return guarded(dispatcher)
 
 
@@ -159,18 +144,43 @@ def kernel(function: Callable) -> Kernel:
     return Kernel(function)
 
 
-def kernel_from_source(name: str, source: str, nogil: bool = True) -> Kernel:
+def kernel_from_source(name: str, source: str, shell: bool = False) -> Kernel:
     """The kernel `name` that `source` defines; equal sources are one kernel.
 
     The text compiles from memory, so no file that others could change is ever imported. Its
     module stands in `sys.modules` because Numba looks it up when it loads cached code.
     """
     with _build_lock:
-        entry = _kernels.get((name, source, nogil))
+        entry = _kernels.get((name, source, shell))
         if entry is None:
-            entry = Kernel(getattr(module_of(source), name), source, nogil)
-            _kernels[name, source, nogil] = entry
+            entry = Kernel(getattr(module_of(source), name), source, shell)
+            _kernels[name, source, shell] = entry
         return entry
+
+
+def kernel_from_ir(maker: Any) -> Kernel:
+    """The kernel `maker.name` of the kernel IR: `maker.entry(kinds)` is the function for types of
+    its arguments. Its Python function is empty; `maker.text()` is a module that defines it in full,
+    for plain Python and for types that the IR does not have. Equal makers are one kernel."""
+    content = repr(maker)
+    with _build_lock:
+        entry = _kernels.get((maker.name, content, False))
+        if entry is None:
+            scope: dict[str, Any] = {"__name__": __name__}
+            exec(f"def {maker.name}({', '.join(maker.types)}): ...", scope)
+            function = scope[maker.name]
+            function.maker = maker
+            # Symbols are named after it, and code of several processes meets in one.
+            digest = hashlib.sha256(content.encode()).hexdigest()
+            function.__qualname__ = f"{maker.name}_{digest[:16]}"
+            entry = _kernels[maker.name, content, False] = Kernel(function, content)
+        return entry
+
+
+def readable(function: Callable) -> Callable:
+    """The function; of a kernel of the kernel IR, that of its text."""
+    maker = getattr(function, "maker", None)
+    return getattr(module_of(maker.text()), maker.name) if maker else function
 
 
 _MODULE = "nbgrad_kernel_"
@@ -211,68 +221,44 @@ class _Absent:
 sys.meta_path.append(_Absent)  # pyright: ignore[reportArgumentType]
 
 
-def device(function: Callable, **options: Any) -> Any:
+def device(function: Callable, forceinline: bool = False) -> Any:
     """Decorator: a scalar function that kernels call; compiled with its caller, never alone.
 
     It keeps its own flags in any caller, so range reductions survive a caller that reassociates.
     """
-    return jitted(function, Inside, **DEVICE_OPTIONS, **options)
+    return _marked(function, {"inline"} if forceinline else set())
 
 
 def exact(function: Callable) -> Any:
     """Decorator: a `device` function whose sums and products are rounded one by one, so that it
     gives the same numbers whatever the optimizer knows of its callers."""
-    return jitted(function, Inside, **{**DEVICE_OPTIONS, "fastmath": False})
+    return _marked(function, {"exact"})
 
 
 def part(function: Callable) -> Any:
     """Decorator: a piece of a scalar function, written into it."""
-    return jitted(function, inline="always", **DEVICE_OPTIONS)
+    return _marked(function, {"inline", "part"})
 
 
-def instruction(twin: Callable, row: tuple = ()) -> Callable[[Callable], Any]:
-    """Decorator: a code generator that stands for a call, as `numba.extending.intrinsic` has it,
-    with a `twin` that means the same in plain Python. `row` is its row in the front end's table of
-    instructions, with parameters, where that is not the name of the generator; or the function that
-    it stands for."""
-
-    def decorate(generator: Callable) -> Any:
-        if DISABLED:
-            return twin
-        made: Any = with_twin(intrinsic(generator), twin)
-        made.row = row or (generator.__name__,)
-        return made
-
-    return decorate
-
-
-class Extern:
-    """A function outside of compiled code, for functions of the kernel IR: `row` is its row in the
-    front end's table of instructions."""
-
-    def __init__(self, *row: Any):
-        self.row = row
-
-    def __call__(self, *operands: Any) -> Any:
-        raise TypeError(f"{self.row[-1]} is called by compiled code only")
-
-
-def with_twin(function: Any, twin: Callable) -> Any:
-    """`function`, which remembers what means the same in plain Python."""
-    function.twin = twin
+def _marked(function: Any, attributes: Collection[str]) -> Any:
+    function.attributes = frozenset(attributes)
     return function
 
 
+def linked(function: Callable) -> Any:
+    """Decorator: a function of ours that code which Numba compiles calls; it is compiled for its
+    callers, and cannot be called from Python."""
+    return jitted(function, Inside, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FLAGS)
+
+
 def stats() -> dict[str, int]:
-    """How many kernels were compiled, loaded from the disk cache, and called in this process, and
-    how many functions Numba's own front end compiled in place of ours.
+    """How many kernels were compiled, loaded from the disk cache, and called in this process.
 
     >>> nbgrad.stats().keys() >= {"called", "compiled", "loaded"}
     True
     """
     return {
         **counts,
-        "fallbacks": len(fallbacks),
         "called": sum(kernel.calls + int(kernel.launched[0]) for kernel in Kernel.every),
     }
 

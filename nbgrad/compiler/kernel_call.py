@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding
+from numba.core import errors
 
 from ..ir.affine import Affine
 from ..ir.statements import Function, Literal, Pointer, Return
@@ -21,12 +22,11 @@ from .entry import Array, Number, Parameter, Result, entry
 from .front.emit import Emitter
 from .front.functions import ArrayType, entry_of
 from .front.outside import word, words_of
-from .front.syntax import Foreign, Unsupported
+from .front.syntax import Unsupported
 from .front.values import BOOL, DOUBLE, INT, UINT, Known, Place
-from .linked import EVERY
+from .instruction import LINKED
 from .llvm_function import FunctionModule, assembly
 from .machine import described_code
-from .numba_api import config
 
 __all__ = ["Code", "Overloads", "code_of", "kind_of_value"]
 
@@ -47,30 +47,28 @@ class Code:
     result: Result
     errors: list[Exception]
 
-    def entry(self, name: str, nogil: bool, definition: Callable | None) -> Callable:
+    def entry(self, name: str, definition: Callable | None) -> Callable:
         """The function for arguments of these types; any others go to the definition."""
         return entry(
             name, self.run, *_parameters(self.kinds), self.dtypes, self.result, self.errors,
-            not nogil, count=len(self.kinds), may_overlap=True, definition=definition,
+            count=len(self.kinds), may_overlap=True, definition=definition,
         )  # fmt: skip
 
 
 def code_of(function: Callable, content: str, kinds: tuple[Any, ...]) -> Code:
     """The machine code of a function, which follows from `content`, for types of arguments: dtypes,
     `ArrayType` and tuples of these. Raises Unsupported."""
-    if config.BOUNDSCHECK:  # pyright: ignore[reportAttributeAccessIssue]
-        raise Foreign("bounds checks")
     parts = [part for kind in kinds for part in (kind if isinstance(kind, tuple) else (kind,))]
     if not all(isinstance(part, (np.dtype, ArrayType)) for part in parts):
         raise Unsupported("arguments that are neither numbers nor arrays")
 
     def write() -> tuple[str, Callable, Any]:
         found = entry_of(function, kinds)
-        module, own = FunctionModule(), found.function
+        module, own = FunctionModule(found.find), found.function
         text = assembly(_run(own, kinds, module), "run", module)
         if module.needs:
             raise Unsupported("functions that are defined elsewhere")
-        libraries = [EVERY[symbol].library for symbol in module.linked]
+        libraries = [LINKED[symbol].library for symbol in module.linked]
         dtypes = [_WIDE[dtype.kind].str for dtype in own.results]
         facts = dtypes, _numbered(found.result, count()), module.errors
         return text, lambda: (binding.parse_bitcode(each.bitcode) for each in libraries), facts
@@ -128,18 +126,11 @@ def _numbered(result: Any, numbers: Iterator[int]) -> Result:
 
 
 class Overloads:
-    """A kernel for the types that it was called with: `install` gets the entry that is tried first.
-    `general` is Numba's, for functions outside of the subset of Python that the front end reads."""
+    """A kernel for the types that it was called with: `install` gets the entry that is tried
+    first."""
 
-    def __init__(
-        self,
-        kernel: Any,
-        nogil: bool,
-        install: Callable[[Callable], None],
-        general: Callable[[Exception], Callable],
-    ):
-        self._kernel, self._nogil = kernel, nogil
-        self._install, self._general = install, general
+    def __init__(self, kernel: Any, install: Callable[[Callable], None]):
+        self._kernel, self._install = kernel, install
         self._known: dict[tuple[Any, ...], Callable] = {}
         self._first: Callable = self.resolve
         install(self.resolve)
@@ -154,13 +145,11 @@ class Overloads:
         if known is None:
             try:
                 made = self._kernel.code(kinds)
-                self._first = made.entry(name, self._nogil, self._first)
-                # For a thread that came second, and for arguments that the entry refuses.
-                known = made.entry(name, self._nogil, None)
-            except Exception as refused:  # Numba decides whether it is an error, and tells it
-                known = self._general(refused)
-                self._first = self._first if self._known else known
-            self._known[kinds] = known
+            except Unsupported as refused:
+                raise errors.TypingError(str(refused)) from refused
+            self._first = made.entry(name, self._first)
+            # For a thread that came second, and for arguments that the entry refuses.
+            known = self._known[kinds] = made.entry(name, None)
             self._install(self._first)
         return known(*args)
 

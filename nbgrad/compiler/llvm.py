@@ -5,7 +5,7 @@ program, and the names of those that it calls and does not define. A name that s
 assign is a slot on the stack, which LLVM turns into registers.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from ..ir.statements import (
     Chunks,
     For,
     Gemm,
+    If,
     Kernel,
     Load,
     Pieces,
@@ -30,16 +31,7 @@ from ..ir.statements import (
 )
 from .cpu import Guarded, OpaqueLoop, OpaqueNumber, prepared
 from .host import is_wide
-from .llvm_ops import (
-    BOOL,
-    INT,
-    Value,
-    applied,
-    cast,
-    constant,
-    joined,
-    llvm_type,
-)
+from .llvm_ops import BOOL, INT, Value, applied, cast, constant, joined, llvm_type, truth
 from .llvm_writer import Writer, ascii_name, result_type
 
 __all__ = ["FunctionWriter", "Module", "Value", "ascii_name", "result_type"]
@@ -57,6 +49,7 @@ class Module:
         self._texts: dict[int, tuple[Kernel, str]] = {}  # by identity
         self._returned: dict[str, list[np.dtype]] = {}  # by text
         self.needs: dict[str, tuple[str, tuple[str, ...], str]] = {}
+        self.devices: dict[str, Callable] = {}  # by name
         self.intrinsics: dict[str, str] = {}  # declarations by name
         self.attributes = ' "prefer-vector-width"="512"' if is_wide() else ""
 
@@ -103,8 +96,13 @@ class Module:
         self._returned[text] = dtypes
         return text
 
-    def symbol(self, name: str, types: Sequence[str], result: str) -> str:
-        """The symbol of a function that is defined elsewhere."""
+    def symbol(self, function: str | Callable, types: Sequence[str], result: str) -> str:
+        """The symbol of a function that is defined elsewhere: by its name, or a device function."""
+        if isinstance(function, str):
+            name = function
+        else:
+            name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+            self.devices[name] = function
         symbol = ".".join(["nbgrad", name, *(_CODES.get(t, t) for t in types)])
         self.needs[symbol] = name, tuple(types), result
         return symbol
@@ -146,7 +144,10 @@ class FunctionWriter(Writer):
             return self._constant(body.value, inner, dtype)
         assert isinstance(body, Apply)
         function = body.function
-        args = [self.expression(x, operands, inner, dtype) for x in body.args]
+        args = [
+            operands[x.name] if isinstance(x, Arg) else self.expression(x, operands, inner, dtype)
+            for x in body.args
+        ]
         near = self._near and function.near and isinstance(body.args[0], Arg)
         return applied(self, function.near if near else function.name, args)
 
@@ -192,32 +193,6 @@ class FunctionWriter(Writer):
             value = joined(self, store.kind, before, value, store.loose)
         self.store(pointer, store.at, value, store.dtype)
 
-    def loop(
-        self, name: Hashable, start: str, stop: str, body: Callable[[], None], step: int = 1
-    ) -> None:
-        """A loop over integers from `start` on, up to or down to `stop`."""
-        head, inside, again, after = map(self.label, ("for", "do", "next", "done"))
-        before = self._block
-        at, following = self.fresh(), self.fresh()
-        self.branch(head)
-        self.begin(head)
-        self.add(f"{at} = phi i64 [{start}, %{before}], [{following}, %{again}]")
-        relation = "slt" if step > 0 else "sgt"
-        self.branch_if(self.emit(f"icmp {relation} i64 {at}, {stop}"), inside, after)
-        self.begin(inside)
-        outside = self.values.get(name)
-        self.values[name] = Value(at, INT)
-        self._loops.append((again, after))
-        body()
-        self._loops.pop()
-        if outside is not None:
-            self.values[name] = outside
-        self.branch(again)
-        self.begin(again)
-        self.add(f"{following} = add nsw i64 {at}, {step}")
-        self.branch(head)
-        self.begin(after)
-
     def _gemm(self, gemm: Gemm) -> None:
         places = [self.address(buffer, at, gemm.dtype) for buffer, at in gemm[:3]]
         m, n, k = gemm.sizes
@@ -238,8 +213,10 @@ class FunctionWriter(Writer):
         positive = self.emit(f"icmp sgt i64 {value.text}, 1")
         return self.emit(f"select i1 {positive}, i64 {value.text}, i64 1")
 
-    def _outside(self, name: str, given: Sequence[tuple[str, str]], kinds: Sequence[str]) -> None:
-        symbol = self.module.symbol(name, kinds, "void")
+    def _outside(
+        self, function: str | Callable, given: Sequence[tuple[str, str]], kinds: Sequence[str]
+    ) -> None:
+        symbol = self.module.symbol(function, kinds, "void")
         self.add(f'call void @"{symbol}"({", ".join(f"{t} {x}" for t, x in given)})')
 
     def _for(self, loop: For) -> None:
@@ -263,6 +240,18 @@ class FunctionWriter(Writer):
         high = self.emit(f"add i64 {low}, {count}")
         shorter = self.emit(f"icmp slt i64 {stop}, {high}")
         return self.emit(f"select i1 {shorter}, i64 {stop}, i64 {high}")
+
+    def _if(self, choice: If) -> None:
+        condition = truth(self, self.operand(choice.condition)).text
+        then, after = self.label("then"), self.label("after")
+        otherwise = self.label("else") if choice.otherwise else after
+        self.branch_if(condition, then, otherwise)
+        for label, body in ((then, choice.then), (otherwise, choice.otherwise)):
+            if body or label == then:
+                self.begin(label)
+                self.body(body)
+                self.branch(after)
+        self.begin(after)
 
     def _chunks(self, chunks: Chunks) -> None:
         loop = chunks.loop
@@ -337,6 +326,6 @@ class FunctionWriter(Writer):
 
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         Assign: _assign, Position: _index, Variable: _variable, Accumulate: _accumulate,
-        Load: _load, Store: _store, For: _for, Chunks: _chunks, Pieces: _pieces, Gemm: _gemm,
-        Guarded: _guarded, OpaqueLoop: _opaque_loop, OpaqueNumber: _opaque_number,
+        Load: _load, Store: _store, If: _if, For: _for, Chunks: _chunks, Pieces: _pieces,
+        Gemm: _gemm, Guarded: _guarded, OpaqueLoop: _opaque_loop, OpaqueNumber: _opaque_number,
     }  # fmt: skip

@@ -4,16 +4,16 @@ The function of a core takes pointers and numbers in the order of its parameters
 of many arrays, a table of their addresses in place of the pointers.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..ir.affine import Affine
-from ..ir.core import Core, CoreStep, Repeat, RunCore, RunDevice, RunKernel, Scratch, Slot
-from ..ir.statements import Address, If, Operand
-from .llvm import FunctionWriter, Module, ascii_name, result_type
-from .llvm_ops import BOOL, DOUBLE, INT, Value, cast, constant, llvm_type, truth
+from ..ir.core import Core, CoreStep, Device, Repeat, Scratch, Slot
+from ..ir.statements import Address, Call, Kernel, Operand
+from .llvm import FunctionWriter, Module, ascii_name
+from .llvm_ops import BOOL, INT, Value, cast, llvm_type, truth
 
 __all__ = ["write_core"]
 
@@ -35,7 +35,7 @@ def write_core(module: Module, core: Core, slots: Mapping[Hashable, int] | None 
     elif core.scratch:
         writer.scratch = writer.allocate("i8", core.scratch, 64)
     parameters += [writer.number(name, INT) for name in core.sizes]
-    writer.steps(core.steps)
+    writer.body(core.steps)
     results = list(map(writer.operand, core.results))
     writer.returned(results)
     inline = " alwaysinline" if core.is_step and results else ""
@@ -54,20 +54,20 @@ class _CoreWriter(FunctionWriter):
     def __init__(self, module: Module, flags: str, slots: Mapping[Hashable, int] | None):
         super().__init__(module, flags)
         self._places = slots
-        self._depth = 0
+        self._depth = -1
 
-    def steps(self, steps: Sequence[CoreStep]) -> None:
-        self.body(step.statement for step in steps)  # pyright: ignore[reportArgumentType]
+    def body(self, statements: Iterable[Any]) -> None:
+        self._depth += 1
+        super().body(statements)
+        self._depth -= 1
+
+    def _step(self, step: CoreStep) -> None:
+        self._written[type(step.statement)](self, step.statement)
 
     def define(self, name: str, value: Value) -> None:
         if self._depth:
             self.slot(name, value.dtype)
         super().define(name, value)
-
-    def _inner(self, steps: Sequence[CoreStep]) -> None:
-        self._depth += 1
-        self.steps(steps)
-        self._depth -= 1
 
     # -- buffers --------------------------------------------------------------------------------
 
@@ -90,21 +90,24 @@ class _CoreWriter(FunctionWriter):
 
     # -- calls ----------------------------------------------------------------------------------
 
-    def _call(self, name: str, given: Sequence[tuple[str, str]], results: Sequence[str],
-              dtypes: Sequence[np.dtype]) -> None:  # fmt: skip
-        """Call a function of the module and name its results."""
-        kind = result_type(dtypes)
-        call = f"call {kind} @{name}({', '.join(f'{t} {x}' for t, x in given)})"
-        if not dtypes:
-            self.add(call)
+    def _call(self, call: Call) -> None:
+        """Call a function and name its results."""
+        function, module, pointers = call.function, self.module, len(call.pointers)
+        if isinstance(function, Device):
+            given = list(map(self._given, call.arguments))
+            kinds = [f"ptr {pointer.dtype.str[1:]}" for pointer in call.pointers]
+            self._outside(function.function, given, [*kinds, *(x for x, _ in given[pointers:])])
             return
-        flags = self.flags if kind in ("double", "float") else ""
-        whole = self.emit(call.replace("call ", f"call {flags}", 1))
-        if len(dtypes) == 1:
-            self.define(results[0], Value(whole, dtypes[0]))
-            return
-        for i, (result, dtype) in enumerate(zip(results, dtypes, strict=True)):
-            self.define(result, Value(self.emit(f"extractvalue {kind} {whole}, {i}"), dtype))
+        wanted: list[Any] = [None] * len(call.arguments)
+        if isinstance(function, Kernel):
+            name, wanted[pointers:] = module.name_of(function), function.dtypes
+        else:
+            name = module.cores[function.name]
+        given = list(map(self._given, call.arguments, wanted))
+        given += [("i64", self.operand(size).text) for size in function.sizes]
+        found = self.results_of(name, given, module.results[name])
+        for result, value in zip(call.results, found, strict=True):
+            self.define(result, value)
 
     def _given(self, argument: Address | Operand, dtype: np.dtype | None = None) -> tuple[str, str]:
         if isinstance(argument, Address):
@@ -112,32 +115,6 @@ class _CoreWriter(FunctionWriter):
         value = self.operand(argument)
         value = cast(self, value, dtype) if dtype is not None else value
         return llvm_type(value.dtype), value.text
-
-    def _sizes(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        return [("i64", self.operand(name).text) for name in names]
-
-    def _run_kernel(self, run: RunKernel) -> None:
-        kernel = run.kernel
-        given = [*map(self._given, run.pointers), *map(self._given, run.numbers, kernel.dtypes)]
-        given += self._sizes(kernel.sizes)
-        name = self.module.name_of(kernel)
-        self._call(name, given, run.results, self.module.results.get(name, ()))
-
-    def _run_device(self, run: RunDevice) -> None:
-        numbers = [self._number(n) for n in run.sizes]
-        given = [*map(self._given, run.pointers), *numbers]
-        kinds = [f"ptr {pointer.dtype.str[1:]}" for pointer in run.pointers]
-        self._outside(run.function, given, [*kinds, *(kind for kind, _ in numbers)])
-
-    def _number(self, n: Any) -> tuple[str, str]:
-        """A size, or a float such as the mean of random numbers."""
-        value = constant(n, DOUBLE) if isinstance(n, float) else self.size(n)
-        return llvm_type(value.dtype), value.text
-
-    def _run_core(self, run: RunCore) -> None:
-        given = [*map(self._given, run.arguments), *self._sizes(run.core.sizes)]
-        name = self.module.cores[run.core.name]
-        self._call(name, given, run.results, self.module.results[name])
 
     # -- structure ------------------------------------------------------------------------------
 
@@ -150,7 +127,7 @@ class _CoreWriter(FunctionWriter):
                 going = truth(self, self.operand(repeat.going)).text
                 self.branch_if(going, go_on, self._loops[-1][1])
                 self.begin(go_on)
-            self._inner(repeat.body)
+            self.body(repeat.body)
 
         if repeat.reverse:
             last = self.emit(f"sub i64 {count.text}, 1")
@@ -158,17 +135,6 @@ class _CoreWriter(FunctionWriter):
         else:
             self.loop(repeat.variable, "0", count.text, round_of)
 
-    def _if(self, choice: If) -> None:
-        condition = truth(self, self.operand(choice.condition)).text
-        then, otherwise, after = map(self.label, ("then", "else", "after"))
-        self.branch_if(condition, then, otherwise)
-        for label, steps in ((then, choice.then), (otherwise, choice.otherwise)):
-            self.begin(label)
-            self._inner(steps)
-            self.branch(after)
-        self.begin(after)
-
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
-        **FunctionWriter._written, RunKernel: _run_kernel, RunDevice: _run_device,
-        RunCore: _run_core, Repeat: _repeat, If: _if,
+        **FunctionWriter._written, Call: _call, Repeat: _repeat, CoreStep: _step,
     }  # fmt: skip

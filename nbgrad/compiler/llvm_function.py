@@ -16,7 +16,6 @@ from ..ir.statements import (
     Call,
     Continue,
     Function,
-    If,
     Operand,
     Pointer,
     PointTo,
@@ -26,9 +25,11 @@ from ..ir.statements import (
     While,
 )
 from ..ir.walk import walk
+from .cpu import guarded
+from .front.functions import function_of
 from .llvm import FunctionWriter, Module, ascii_name, result_type
 from .llvm_instructions import instruction
-from .llvm_ops import Value, llvm_type, memory_type, truth
+from .llvm_ops import Value, llvm_type, memory_type
 
 __all__ = ["FunctionModule", "assembly", "write_function"]
 
@@ -36,10 +37,12 @@ _STATUS = np.dtype(np.int32)
 
 
 class FunctionModule(Module):
-    """A module with functions of the IR, each written where it is first called."""
+    """A module with functions of the IR, each written where it is first called; `find` gives those
+    that scalar code calls by name."""
 
-    def __init__(self):
+    def __init__(self, find: Callable[[str], Any] | None = None):
         super().__init__()
+        self.find = find
         self.written: dict[int, tuple[Function, str]] = {}  # by identity
         self.linked: set[str] = set()  # symbols of code that has to be linked
         self.errors: list[tuple[str, str]] = []  # classes and messages
@@ -65,14 +68,9 @@ class FunctionModule(Module):
         kinds = ["ptr" if isinstance(kind, Pointer) else llvm_type(kind)
                  for _, kind in function.parameters]  # fmt: skip
         writer = FunctionWriter(self)
-        parameters = [f"{kind} %a{i}" for i, kind in enumerate(kinds)]
-        kind = result_type(self.results_of(function))
-        whole = writer.emit(f"call {kind} @{name}({', '.join(parameters)})")
-        writer.returned([
-            Value(writer.emit(f"extractvalue {kind} {whole}, {i + 1}"), dtype)
-            for i, dtype in enumerate(function.results)
-        ])  # fmt: skip
-        text = writer.text(parameters, function.results, " alwaysinline")
+        parameters = [(kind, f"%a{i}") for i, kind in enumerate(kinds)]
+        writer.returned(writer.results_of(name, parameters, self.results_of(function))[1:])
+        text = writer.text(map(" ".join, parameters), function.results, " alwaysinline")
         return self.functions.setdefault(text, f'{name[:-1]}.quiet"')
 
     def error(self, kind: str, message: str) -> int:
@@ -88,15 +86,13 @@ class FunctionModule(Module):
         return self._raising[id(function)]
 
     def _raises(self, body: Sequence[Statement]) -> bool:
-        return any(
-            isinstance(each, Raise)
-            or (
-                isinstance(each, Call)
-                and isinstance(each.function, Function)
-                and self.may_raise(each.function)
-            )
-            for each in walk(body)
-        )
+        for each in walk(body):
+            if isinstance(each, Raise):
+                return True
+            if isinstance(each, Call) and isinstance(each.function, Function):
+                if self.may_raise(each.function):
+                    return True
+        return False
 
     def results_of(self, function: Function) -> list[np.dtype]:
         """The dtypes of what a function returns, with its status."""
@@ -126,7 +122,7 @@ def write_function(module: FunctionModule, function: Function) -> str:
             own = writer.parameter(f"a{len(parameters)}")
             writer.values[name] = Value(own, kind)
             parameters.append(f"{llvm_type(kind)} {own}")
-    writer.body(function.body)
+    writer.body(function.body if function.results else guarded(function.body))
     writer.end()
     return writer.text(parameters, module.results_of(function), _attributes(module, function))
 
@@ -195,18 +191,6 @@ class _Writer(FunctionWriter):
         kind = result_type(self._results)
         self.add(f"ret {kind} {self.emit(f'insertvalue {kind} undef, i32 {status}, 0')}")
 
-    def _if(self, choice: If) -> None:
-        condition = truth(self, self.operand(choice.condition)).text
-        then, after = self.label("then"), self.label("after")
-        otherwise = self.label("else") if choice.otherwise else after
-        self.branch_if(condition, then, otherwise)
-        for label, body in ((then, choice.then), (otherwise, choice.otherwise)):
-            if body or label == then:
-                self.begin(label)
-                self.body(body)
-                self.branch(after)
-        self.begin(after)
-
     def _while(self, loop: While) -> None:
         head, after = self.label("while"), self.label("done")
         self.branch(head)
@@ -243,6 +227,13 @@ class _Writer(FunctionWriter):
             return self._pointer(argument)
         return self.operand(argument)
 
+    def call(self, name: str, operands: Sequence[Value], result: np.dtype) -> Value:
+        if self._functions.find is None:
+            return super().call(name, operands, result)
+        made = function_of(self._functions.find(name), [x.dtype for x in operands])
+        function = self._functions.name_without_status(made)
+        return Value(self._called(f"@{function}", operands, llvm_type(result)), result)
+
     def _call(self, call: Call) -> None:
         given = list(map(self._argument, call.arguments))
         function = call.function
@@ -254,29 +245,19 @@ class _Writer(FunctionWriter):
             return
         name = self._functions.name_of_function(function)
         dtypes = self._functions.results_of(function)
-        kind = result_type(dtypes)
-        flags = self.flags if kind in ("double", "float") else ""
-        text = ", ".join(
-            f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given
-        )
-        if not dtypes:
-            self.add(f"call void @{name}({text})")
-            return
-        whole = self.emit(f"call {flags}{kind} @{name}({text})")
-        parts = [whole]
-        if len(dtypes) > 1:
-            parts = [self.emit(f"extractvalue {kind} {whole}, {i}") for i in range(len(dtypes))]
+        texts = [("ptr", x) if isinstance(x, str) else (llvm_type(x.dtype), x.text) for x in given]
+        found = self.results_of(name, texts, dtypes)
         if self._functions.may_raise(function):
-            status, *parts = parts
+            status, *found = found
             failed, after = self.label("failed"), self.label("fine")
-            self.branch_if(self.emit(f"icmp ne i32 {status}, 0"), failed, after)
+            self.branch_if(self.emit(f"icmp ne i32 {status.text}, 0"), failed, after)
             self.begin(failed)
-            self._leave(status)
+            self._leave(status.text)
             self.begin(after)
-        for name, part, dtype in zip(call.results, parts, function.results, strict=True):
-            self.define(name, Value(part, dtype))
+        for name, value in zip(call.results, found, strict=True):
+            self.define(name, value)
 
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
-        **FunctionWriter._written, If: _if, While: _while, Break: _break, Continue: _continue,
+        **FunctionWriter._written, While: _while, Break: _break, Continue: _continue,
         Allocate: _allocate, PointTo: _point_to, Call: _call, Return: _return, Raise: _raise,
     }  # fmt: skip

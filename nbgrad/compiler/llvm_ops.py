@@ -6,6 +6,7 @@ result, `call` calls a function that may be defined elsewhere. A value is its te
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +42,7 @@ class Writer(Protocol):
     def intrinsic(self, name: str, operands: Sequence[Value]) -> Value: ...
 
 
+@cache
 def llvm_type(dtype: np.dtype) -> str:
     """The type of a number of a dtype."""
     code = dtype.str[1:]
@@ -108,13 +110,14 @@ _COMPARED = {"less": "lt", "less_equal": "le", "greater": "gt", "greater_equal":
 
 def _common(to: Writer, operands: Sequence[Value]) -> list[Value]:
     """The operands in one dtype, that of NumPy's promotion."""
-    dtype = operands[0].dtype
-    for x in operands[1:]:
-        dtype = np.promote_types(dtype, x.dtype) if x.dtype != dtype else dtype
-    return [cast(to, x, dtype) for x in operands]
+    dtype, are_same = operands[0].dtype, True
+    for x in operands:
+        if x.dtype != dtype:
+            dtype, are_same = np.promote_types(dtype, x.dtype), False
+    return list(operands) if are_same else [cast(to, x, dtype) for x in operands]
 
 
-def _arithmetic(to: Writer, name: str, x: Value, y: Value) -> Value:
+def _arithmetic(name: str, to: Writer, x: Value, y: Value) -> Value:
     if name == "divide" and x.dtype.kind != "f" and y.dtype.kind != "f":
         x, y = cast(to, x, DOUBLE), cast(to, y, DOUBLE)
     x, y = _common(to, [x, y])
@@ -124,7 +127,7 @@ def _arithmetic(to: Writer, name: str, x: Value, y: Value) -> Value:
     return Value(to.emit(f"{(_BOOLS if kind == 'b' else _INTEGERS)[name]} {place}"), x.dtype)
 
 
-def _comparison(to: Writer, name: str, x: Value, y: Value) -> Value:
+def _comparison(name: str, to: Writer, x: Value, y: Value) -> Value:
     x, y = _common(to, [x, y])
     relation, place = _COMPARED[name], f"{llvm_type(x.dtype)} {x.text}, {y.text}"
     if x.dtype.kind == "f":
@@ -155,13 +158,13 @@ def _invert(to: Writer, x: Value) -> Value:
     return Value(to.emit(f"xor {llvm_type(x.dtype)} {x.text}, {ones}"), x.dtype)
 
 
-def _shift(to: Writer, name: str, x: Value, y: Value) -> Value:
+def _shift(name: str, to: Writer, x: Value, y: Value) -> Value:
     right = "ashr" if x.dtype.kind == "i" else "lshr"
     text = f"{'shl' if name == 'left_shift' else right} {llvm_type(x.dtype)} {x.text}, {y.text}"
     return Value(to.emit(text), x.dtype)
 
 
-def _quotient(to: Writer, name: str, x: Value, y: Value) -> Value:
+def _quotient(name: str, to: Writer, x: Value, y: Value) -> Value:
     """Python's // and % of integers; 0 where the divisor is 0. The processor's division of the
     least integer by -1 would end the process."""
     x, y = _common(to, [x, y])
@@ -169,23 +172,22 @@ def _quotient(to: Writer, name: str, x: Value, y: Value) -> Value:
         return to.call("floor_divide" if name == "floor_quotient" else "modulo", [x, y], x.dtype)
     x, y = (cast(to, z, INT) if z.dtype.kind == "b" else z for z in (x, y))
     kind, zero = llvm_type(x.dtype), constant(0, x.dtype)
-    is_zero, safe = _comparison(to, "equal", y, zero), _divisor(to, y)
+    is_zero, safe = _comparison("equal", to, y, zero), _divisor(to, y)
     place = f"{kind} {x.text}, {safe.text}"
     if x.dtype.kind == "u":
         found = Value(to.emit(f"{'udiv' if name == 'floor_quotient' else 'urem'} {place}"), x.dtype)
         return _select(to, is_zero, zero, found)
     rest = Value(to.emit(f"srem {place}"), x.dtype)
     other_sign = Value(to.emit(f"xor {kind} {rest.text}, {safe.text}"), x.dtype)
-    is_off = _arithmetic(
-        to, "and", _comparison(to, "not_equal", rest, zero),
-        _comparison(to, "less", other_sign, zero),
+    is_off = _arithmetic("and", to, _comparison("not_equal", to, rest, zero),
+        _comparison("less", to, other_sign, zero),
     )  # fmt: skip
     if name == "modulo":
-        found = _select(to, is_off, _arithmetic(to, "add", rest, safe), rest)
+        found = _select(to, is_off, _arithmetic("add", to, rest, safe), rest)
     else:
         found = Value(to.emit(f"sdiv {place}"), x.dtype)
-        found = _arithmetic(to, "subtract", found, cast(to, is_off, x.dtype))
-        is_turned = _comparison(to, "equal", y, constant(-1, y.dtype))
+        found = _arithmetic("subtract", to, found, cast(to, is_off, x.dtype))
+        is_turned = _comparison("equal", to, y, constant(-1, y.dtype))
         found = _select(to, is_turned, _negative(to, x), found)
     return _select(to, is_zero, zero, found)
 
@@ -193,9 +195,9 @@ def _quotient(to: Writer, name: str, x: Value, y: Value) -> Value:
 def _divisor(to: Writer, y: Value) -> Value:
     """An integer by which any may be divided: 1 in place of 0 and -1."""
     one = constant(1, y.dtype)
-    y = _select(to, _comparison(to, "equal", y, constant(0, y.dtype)), one, y)
+    y = _select(to, _comparison("equal", to, y, constant(0, y.dtype)), one, y)
     if y.dtype.kind == "i":
-        y = _select(to, _comparison(to, "equal", y, constant(-1, y.dtype)), one, y)
+        y = _select(to, _comparison("equal", to, y, constant(-1, y.dtype)), one, y)
     return y
 
 
@@ -207,7 +209,7 @@ def _abs(to: Writer, x: Value) -> Value:
         return to.intrinsic("fabs", [x])
     if x.dtype.kind != "i":
         return x
-    return _select(to, _comparison(to, "less", x, constant(0, x.dtype)), _negative(to, x), x)
+    return _select(to, _comparison("less", to, x, constant(0, x.dtype)), _negative(to, x), x)
 
 
 def _of_floats(name: str) -> Callable[..., Value]:
@@ -239,12 +241,12 @@ def _float(to: Writer, x: Value) -> Value:
 def _isfinite(to: Writer, x: Value) -> Value:
     if x.dtype.kind != "f":
         return constant(True, BOOL)
-    return _comparison(to, "less", _abs(to, x), constant(np.inf, x.dtype))
+    return _comparison("less", to, _abs(to, x), constant(np.inf, x.dtype))
 
 
 def _signbit(to: Writer, x: Value) -> Value:
     if x.dtype.kind != "f":
-        return _comparison(to, "less", x, constant(0, x.dtype))
+        return _comparison("less", to, x, constant(0, x.dtype))
     whole = f"i{8 * x.dtype.itemsize}"
     bits = to.emit(f"bitcast {llvm_type(x.dtype)} {x.text} to {whole}")
     return Value(to.emit(f"icmp slt {whole} {bits}, 0"), BOOL)
@@ -252,11 +254,11 @@ def _signbit(to: Writer, x: Value) -> Value:
 
 def _sign(to: Writer, x: Value) -> Value:
     zero, one = constant(0, x.dtype), constant(1, x.dtype)
-    positive = _comparison(to, "greater", x, zero)
+    positive = _comparison("greater", to, x, zero)
     if x.dtype.kind in "ub":
         return _select(to, positive, one, zero)
-    rest = _select(to, _comparison(to, "equal", x, zero), zero, x)  # nan stays
-    rest = _select(to, _comparison(to, "less", x, zero), constant(-1, x.dtype), rest)
+    rest = _select(to, _comparison("equal", to, x, zero), zero, x)  # nan stays
+    rest = _select(to, _comparison("less", to, x, zero), constant(-1, x.dtype), rest)
     return _select(to, positive, one, rest)
 
 
@@ -265,7 +267,7 @@ def _fmod(to: Writer, x: Value, y: Value) -> Value:
     if x.dtype.kind == "f":
         text = f"frem {to.flags}{llvm_type(x.dtype)} {x.text}, {y.text}"
         return Value(to.emit(text), x.dtype)
-    is_zero, safe = _comparison(to, "equal", y, constant(0, y.dtype)), _divisor(to, y)
+    is_zero, safe = _comparison("equal", to, y, constant(0, y.dtype)), _divisor(to, y)
     name = "urem" if x.dtype.kind == "u" else "srem"
     found = Value(to.emit(f"{name} {llvm_type(x.dtype)} {x.text}, {safe.text}"), x.dtype)
     return _select(to, is_zero, constant(0, y.dtype), found)
@@ -281,18 +283,15 @@ def _power(to: Writer, x: Value, y: Value) -> Value:
 
 
 _WRITTEN: dict[str, Callable[..., Value]] = {
-    **{name: lambda to, x, y, name=name: _arithmetic(to, name, x, y)
-       for name in {**_FLOATS, **_INTEGERS}},
-    **{name: lambda to, x, y, name=name: _comparison(to, name, x, y) for name in _COMPARED},
-    **{name: lambda to, x, y, name=name: _quotient(to, name, x, y)
-       for name in ("floor_quotient", "modulo")},
-    **{name: lambda to, x, y, name=name: _shift(to, name, x, y)
-       for name in ("left_shift", "right_shift")},
+    **{name: partial(_arithmetic, name) for name in {**_FLOATS, **_INTEGERS}},
+    **{name: partial(_comparison, name) for name in _COMPARED},
+    **{name: partial(_quotient, name) for name in ("floor_quotient", "modulo")},
+    **{name: partial(_shift, name) for name in ("left_shift", "right_shift")},
     **{f"np.{name}": _of_floats(name) for name in ("rint", "floor", "ceil", "trunc")},
     "negative": _negative, "invert": _invert, "power_of": _power, "select": _select, "abs": _abs,
     "fused": _fused, "sqrt": _sqrt, "np.isfinite": _isfinite, "np.signbit": _signbit,
     "np.sign": _sign, "np.copysign": _copysign, "np.fmod": _fmod,
-    "np.remainder": lambda to, x, y: _quotient(to, "modulo", x, y),
+    "np.remainder": partial(_quotient, "modulo"),
 }  # fmt: skip
 _GIVE_BOOLS = ("is_far",)
 
@@ -317,9 +316,9 @@ def joined(to: Writer, kind: Reduction, total: Value, x: Value, loose: bool) -> 
         flags = "reassoc contract " if loose else to.flags
         return Value(to.emit(f"fadd {flags}{place}"), total.dtype)
     if kind is SUM or kind is PRODUCT:
-        return _arithmetic(to, "add" if kind is SUM else "multiply", total, x)
+        return _arithmetic("add" if kind is SUM else "multiply", to, total, x)
     assert kind in (MAXIMUM, MINIMUM), kind
     if of_floats:
         return to.intrinsic("maximum" if kind is MAXIMUM else "minimum", [total, x])
     relation = "greater_equal" if kind is MAXIMUM else "less_equal"
-    return _select(to, _comparison(to, relation, total, x), total, x)
+    return _select(to, _comparison(relation, to, total, x), total, x)

@@ -1,7 +1,7 @@
 """One function as LLVM assembly, instruction by instruction."""
 
 import operator
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding
@@ -88,7 +88,8 @@ class Writer:
 
     def emit(self, instruction: str) -> str:
         """Add an instruction; its result."""
-        name = self.fresh()
+        self._count += 1
+        name = f"%.{self._count}"
         self._lines.append(f"  {name} = {instruction}")
         return name
 
@@ -124,6 +125,22 @@ class Writer:
         given = ", ".join(f"{llvm_type(x.dtype)} {x.text}" for x in operands)
         return self.emit(f"call {flags}{kind} {function}({given})")
 
+    def results_of(
+        self, name: str, given: Iterable[tuple[str, str]], dtypes: Sequence[np.dtype]
+    ) -> list[Value]:
+        """Call a function of the module, which returns numbers of these dtypes."""
+        kind = result_type(dtypes)
+        flags = self.flags if kind in ("double", "float") else ""
+        call = f"call {flags}{kind} @{name}({', '.join(f'{t} {x}' for t, x in given)})"
+        if not dtypes:
+            self.add(call)
+            return []
+        whole = self.emit(call)
+        if len(dtypes) == 1:
+            return [Value(whole, dtypes[0])]
+        parts = (self.emit(f"extractvalue {kind} {whole}, {i}") for i in range(len(dtypes)))
+        return list(map(Value, parts, dtypes))
+
     def opaque(self, x: Value) -> Value:
         """A value that LLVM does not see through."""
         kind, word = llvm_type(x.dtype), f"i{8 * x.dtype.itemsize}"
@@ -151,6 +168,32 @@ class Writer:
 
     def branch_if(self, condition: str, then: str, otherwise: str) -> None:
         self.add(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def loop(
+        self, name: Hashable, start: str, stop: str, body: Callable[[], None], step: int = 1
+    ) -> None:
+        """A loop over integers from `start` on, up to or down to `stop`."""
+        head, inside, again, after = map(self.label, ("for", "do", "next", "done"))
+        before = self._block
+        at, following = self.fresh(), self.fresh()
+        self.branch(head)
+        self.begin(head)
+        self.add(f"{at} = phi i64 [{start}, %{before}], [{following}, %{again}]")
+        relation = "slt" if step > 0 else "sgt"
+        self.branch_if(self.emit(f"icmp {relation} i64 {at}, {stop}"), inside, after)
+        self.begin(inside)
+        outside = self.values.get(name)
+        self.values[name] = Value(at, INT)
+        self._loops.append((again, after))
+        body()
+        self._loops.pop()
+        if outside is not None:
+            self.values[name] = outside
+        self.branch(again)
+        self.begin(again)
+        self.add(f"{following} = add nsw i64 {at}, {step}")
+        self.branch(head)
+        self.begin(after)
 
     # -- operands -------------------------------------------------------------------------------
 

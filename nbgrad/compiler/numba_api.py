@@ -33,28 +33,18 @@ try:
     from llvmlite.binding import ffi
     from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
     from numba.core import cgutils, compiler, config, environment
-    from numba.core import typed_passes as typed
-    from numba.core import untyped_passes as untyped
     from numba.core.bytecode import FunctionIdentity
-    from numba.core.callconv import create_error_model
     from numba.core.ccallback import CFunc
     from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
-    from numba.core.compiler import Compiler, CompilerBase, Flags, _LowerResult, compile_result
+    from numba.core.compiler import Compiler, CompilerBase, compile_result
     from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.compiler_machinery import PassManager, register_pass
-    from numba.core.cpu_options import FastMathOptions
-    from numba.core.datamodel.registry import default_manager
-    from numba.core.dispatcher import Dispatcher
     from numba.core.environment import Environment
-    from numba.core.extending import _Intrinsic
     from numba.core.funcdesc import FunctionDescriptor, PythonFunctionDescriptor
     from numba.core.registry import CPUDispatcher, cpu_target
     from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
     from numba.core.runtime.nrt import rtsys
-    from numba.core.targetconfig import ConfigStack
     from numba.core.typing.templates import Signature, signature
     from numba.core.typing.typeof import typeof_impl
-    from numba.core.utils import OPERATORS_TO_BUILTINS
     from numba.np import numpy_support
 except ImportError as missing:
     raise ImportError(complaint(str(missing))) from missing
@@ -63,23 +53,12 @@ _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
     (_dynfunc, "make_function"),
     (
         cgutils,
-        "add_global_variable alloca_once alloca_once_value false_bit for_range for_range_slice "
-        "get_item_pointer2 get_or_insert_function global_constant if_likely if_unlikely "
-        "is_not_null pack_array pointer_add true_bit unpack_tuple voidptr_t",
+        "false_bit for_range for_range_slice get_or_insert_function if_unlikely pack_array "
+        "unpack_tuple",
     ),
-    (config, "BOUNDSCHECK DISABLE_JIT LOOP_VECTORIZE OPT reload_config"),
-    (default_manager, "lookup"),
+    (config, "DISABLE_JIT LOOP_VECTORIZE OPT reload_config"),
     (numpy_support, "from_dtype"),
     (type(rtsys), "initialize library"),
-    (
-        typed,
-        "IRLegalization NativeLowering NoPythonBackend NopythonTypeInference PreLowerStripPhis",
-    ),
-    (
-        untyped,
-        "DeadBranchPrune FixupArgs GenericRewrites IRProcessing InlineInlinables ReconstructSSA "
-        "RewriteSemanticConstants TranslateByteCode",
-    ),
     (
         JITCodeLibrary,
         "_optimize_functions _get_module_for_linking _optimize_final_module "
@@ -98,12 +77,10 @@ for _owner, _names in _ATTRIBUTES:
             raise ImportError(complaint(f"{getattr(_owner, '__name__', _owner)} lacks {_name}"))
 
 __all__ = [
-    "OPERATORS_TO_BUILTINS", "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase",
-    "ConfigStack", "Dispatcher", "Environment", "FastMathOptions", "Flags", "FunctionDescriptor",
-    "FunctionIdentity", "JITCodeLibrary", "PassManager",
-    "PythonFunctionDescriptor", "Signature", "_Intrinsic", "_LowerResult", "_dynfunc",
-    "_nrt_python", "cgutils", "compile_result", "compiler", "complaint", "config", "cpu_target",
-    "create_error_model", "default_manager", "environment", "ffi", "get_host_cpu_features",
-    "global_compiler_lock", "is_theirs", "numpy_support", "register_pass", "rtsys", "signature",
-    "typed", "typeof_impl", "untyped",
+    "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase", "Environment",
+    "FunctionDescriptor", "FunctionIdentity", "JITCodeLibrary",
+    "PythonFunctionDescriptor", "Signature", "_dynfunc", "_nrt_python", "cgutils",
+    "compile_result", "compiler", "complaint", "config", "cpu_target",
+    "environment", "ffi", "get_host_cpu_features", "global_compiler_lock", "is_theirs",
+    "numpy_support", "rtsys", "signature", "typeof_impl",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""Numba's arrays as LLVM values: what is known of one, and one of what is known.
+"""Numba's arrays as LLVM values: access to their fields, and construction from these.
 
-Numba's own class for it keeps the value in memory, and asks Numba's registry at each turn.
+Numba's own class for this keeps the value in memory, and looks up Numba's registry at each access.
 """
 
 from typing import Any

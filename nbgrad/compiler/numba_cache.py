@@ -1,4 +1,4 @@
-"""The disk cache as Numba's dispatchers ask for it.
+"""The disk cache with the interface that Numba's dispatchers expect.
 
 Numba's own cache keeps an index and a data file per function, which races between processes,
 trusts what it unpickles and ignores constants in its key.
@@ -50,9 +50,9 @@ def attach(dispatcher: Any, name: str, content: str) -> None:
 
 
 class KernelCache:
-    """What a Numba dispatcher asks of its cache, for one kernel.
+    """The cache of one kernel, with the interface that a Numba dispatcher expects.
 
-    `name` is for people who look into the folder, `content` is the text that was compiled.
+    `name` is a readable part of the file name; `content` is the text that was compiled.
     """
 
     def __init__(self, name: str, content: str):

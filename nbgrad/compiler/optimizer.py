@@ -1,4 +1,4 @@
-"""How LLVM optimizes our functions."""
+"""`optimize`: the LLVM passes for kernels."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ __all__ = ["optimize", "tidy"]
 def optimize(module: Any, machine: Any) -> None:
     """Optimize LLVM code for a machine.
 
-    First the passes that bring loops into a form that vectorizes, and take pairs of reference
-    counts away, as Numba has them; then LLVM's own at level 2. What level 3 adds, and unrolling of
-    loops that are not vectorized, made programs twice as long and no faster.
+    The first passes bring loops into a form that vectorizes, and remove pairs of reference counts,
+    as in Numba; then LLVM's own follow at level 2. Level 3, and unrolling of loops that are not
+    vectorized, made programs twice as long and no faster.
     """
     builder = _builder(machine, 0)
     manager: Any = builder.getModulePassManager()

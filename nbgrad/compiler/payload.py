@@ -1,8 +1,8 @@
 """A compiled function as bytes: a header in JSON, object code, and bitcode for callers.
 
-Numba pickles what it compiles. A pickle runs whatever its bytes say, and what our kernels need is
-little: names, types of numbers and arrays, and no constants but dtypes. So each is spelled out
-here, and what is not spelled out is not stored.
+Numba pickles compiled functions, but loading a pickle can run any code. Kernels need only names,
+types of numbers and arrays, and dtypes. This module serialises these explicitly; a function with
+anything else is not stored.
 """
 
 import json

@@ -1,102 +1,30 @@
-"""How Numba compiles our functions: the passes that they need, and no others.
+"""How Numba's dispatchers compile functions of ours.
 
-`Outside` is for functions that Python calls, `Inside` for those that only compiled code calls.
-Numba optimizes each function and makes machine code of it, and again for each caller that it is
-linked into. Of functions that nothing else calls, callers need the LLVM code alone, not yet
-optimized: `Inside` stops there. Either begins with our own front end, `front/`, and falls back to
-Numba's for functions outside of its subset of Python.
+`Outside` is for functions that Python calls, `Inside` for those that only code of Numba calls: it
+stops at LLVM code that is not yet optimized, since Numba optimizes what is linked into a caller
+with it. Our own front end, `front/`, reads both. Numba compiles a `Shell`, which makes arrays.
 """
 
-import warnings
 from typing import Any, ClassVar
 
 from llvmlite import binding
-from numba.core import types
+from numba.core import errors
 
-from ..errors import CacheWarning
 from ..runtime.layout import IS_KNOWN
 from .externals import find_blas, refresh
 from .finish import compiled
-from .front.syntax import Foreign, Textless
-from .numba_api import (
-    OPERATORS_TO_BUILTINS,
-    CompilerBase,
-    JITCodeLibrary,
-    PassManager,
-    _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]
-    _LowerResult,
-    register_pass,
-    typed,
-    untyped,
-)
+from .front.syntax import Unsupported
+from .numba_api import Compiler, CompilerBase, JITCodeLibrary
 from .optimizer import optimize
 
-__all__ = ["Inside", "Library", "Outside", "Refused", "fallbacks", "left_to_numba", "note"]
-
-_OURS = "nbgrad.", "nbgrad_kernel_"  # how the names of modules begin
-
-
-class _Typing:
-    """Numba's typing context, which remembers for one program what the operators and the functions
-    of numbers give: Numba looks through all overloads of each for every line."""
-
-    known: ClassVar[dict[tuple, Any]] = {}
-
-    def __init__(self, context: Any):
-        self._context = context
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-    def resolve_function_type(self, func: Any, args: tuple, kws: dict) -> Any:
-        if kws or not isinstance(func, types.Function):
-            return self._context.resolve_function_type(func, args, kws)
-        if func.typing_key in OPERATORS_TO_BUILTINS:
-            # Numba asks for an operator on an integer constant as on any integer first.
-            args = tuple(map(types.unliteral, args))
-        signature = self.known.get((func, args))
-        if signature is None:
-            signature = self._context.resolve_function_type(func, args, kws)
-            self.known[func, args] = signature
-        return signature
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Inference(typed.NopythonTypeInference):
-    """The types of variables."""
-
-    _name = "nbgrad_inference"
-
-    def run_pass(self, state):
-        context = state.typingctx
-        state.typingctx = _Typing(context)
-        try:
-            return super().run_pass(state)
-        finally:
-            state.typingctx = context
-
-
-# Those left out serve closures, `with`, parallel loops, array expressions and literal loops.
-_FRONT = (
-    untyped.TranslateByteCode,
-    untyped.FixupArgs,
-    untyped.IRProcessing,
-    untyped.RewriteSemanticConstants,
-    untyped.DeadBranchPrune,
-    untyped.GenericRewrites,
-    untyped.InlineInlinables,
-    untyped.ReconstructSSA,
-    _Inference,
-    typed.PreLowerStripPhis,
-    typed.IRLegalization,
-)
+__all__ = ["Inside", "Library", "Outside", "Shell"]
 
 
 class _Library(JITCodeLibrary):
-    """LLVM code that is optimized once, as a whole: not each function before.
+    """LLVM code that is optimized once, as a whole, and not function by function.
 
-    What is over stays as bitcode, a tenth of the memory of LLVM's own trees; callers that link it
-    get trees of their own.
+    After linking, only bitcode is kept, which takes a tenth of the memory of an LLVM module;
+    callers parse it again.
     """
 
     _tree: Any = None
@@ -188,93 +116,6 @@ class Unfinished(_Library):
         self._keep()
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Finishing(typed.NativeLowering):
-    """To machine code."""
-
-    _name = "nbgrad_finishing"
-
-    def run_pass(self, state):
-        state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
-        _Typing.known.clear()
-        super().run_pass(state)
-        _forget_types(state.cr.fndesc)
-        return True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(typed.NativeLowering):
-    """To LLVM code, which stays in an unfinished library."""
-
-    _name = "nbgrad_lowering"
-
-    def run_pass(self, state):
-        codegen = state.targetctx.codegen()
-        state.library = Unfinished(codegen, state.func_id.func_qualname)
-        state.flags.no_compile = True
-        super().run_pass(state)
-        state.library.finalize()
-        lowered = state.cr
-        description = lowered.fndesc
-        _forget_types(description)
-        # Numba knows a function by its entry from Python; this one must not be called.
-        entry = _dynfunc.make_function(
-            description.lookup_module(), description.qualname, "", 0, lowered.env, (state.library,)
-        )
-        state.targetctx.insert_user_function(entry, description, [state.library])
-        state.cr = _LowerResult(description, lowered.call_helper, cfunc=entry, env=lowered.env)
-        return True
-
-
-def _forget_types(description: Any) -> None:
-    """Types of each variable, by its piece of Numba's IR: only lowering asks for them."""
-    description.typemap = description.calltypes = None
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Result(typed.NoPythonBackend):
-    """What a compilation leaves, without Numba's IR and types of variables, which only its
-    reports show."""
-
-    _name = "nbgrad_result"
-
-    def run_pass(self, state):
-        super().run_pass(state)
-        state.cr = state.cr._replace(type_annotation="", metadata=None)
-        return True
-
-
-class _Passes(PassManager):
-    """Lives of variables are found by the passes that ask for them, not again after each pass."""
-
-    _ENFORCING = False
-
-
-left_to_numba: list[str] = []
-"""The functions that our own front end did not compile."""
-fallbacks: list[str] = []
-"""The functions among them that are nbgrad's own and should have been compiled by it."""
-
-
-def note(function: Any, refused: Exception) -> None:
-    """Record that Numba compiled a function of nbgrad's own, and warn once. There is no warning
-    for a package that was installed without its source."""
-    left_to_numba.append(function.__qualname__)
-    # Copies of strided arguments need Numba's runtime, which our own front end does without.
-    meant = not isinstance(refused, Foreign) and "NRT required" not in str(refused)
-    if not meant or not str(function.__module__).startswith(_OURS):
-        return
-    fallbacks.append(function.__qualname__)
-    if len(fallbacks) == 1 and not isinstance(refused, Textless):
-        warnings.warn(
-            f"nbgrad: the kernel {function.__qualname__} is compiled by Numba's own front end, "
-            f"which takes longer ({refused}); results are right. Please report this with the "
-            "versions of nbgrad, Numba and Python",
-            CacheWarning,
-            stacklevel=2,
-        )
-
-
 class _NotRefreshed:
     """A context of Numba that does not load its registries, which takes a tenth of a second."""
 
@@ -288,9 +129,8 @@ class _NotRefreshed:
 
 
 class _Pipeline(CompilerBase):
-    """Our front end, and Numba's for functions that it does not read."""
+    """Our own front end in place of Numba's passes."""
 
-    lowering = _Finishing
     library: ClassVar[type] = Library
 
     def __init__(self, typing: Any, target: Any, *rest: Any):
@@ -299,41 +139,31 @@ class _Pipeline(CompilerBase):
 
     def compile_extra(self, func):
         state = self.state
-        if state.targetctx.enable_boundscheck:  # NUMBA_BOUNDSCHECK
-            return self._by_numba(func)
         library = self.library(state.targetctx.codegen(), func.__qualname__)
         try:
             return compiled(func, state, library, self.library is Library and not IS_KNOWN)
-        except Exception as refused:  # Numba decides whether it is an error, and tells it
-            result = self._by_numba(func)
-            note(func, refused)
-            return result
-
-    def _by_numba(self, func):
-        refresh(self.state.targetctx)
-        return super().compile_extra(func)
+        except Unsupported as refused:
+            raise errors.TypingError(str(refused)) from refused
 
     def define_pipelines(self):
-        manager = _Passes("nbgrad")
-        for each in (*_FRONT, self.lowering, _Result):
-            manager.add_pass(each, each.__name__)
-        manager.finalize()
-        return [manager]
+        return []
 
 
 class Outside(_Pipeline):
     """For functions that Python calls."""
 
 
-class Refused(Outside):
-    """For functions that our own front end has refused."""
+class Shell(Compiler):
+    """For entries of `@njit` code, which Numba compiles: their libraries can be stored."""
 
     def compile_extra(self, func):
-        return self._by_numba(func)
+        state = self.state
+        refresh(state.targetctx)
+        state.library = Library(state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
 
 
 class Inside(_Pipeline):
     """For functions that only compiled code calls."""
 
-    lowering = _Lowering
     library = Unfinished

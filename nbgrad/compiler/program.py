@@ -36,13 +36,15 @@ def home_of(name: str, source: str) -> str:
 
 def home_of_core(name: str, linked: Linked) -> str:
     """The module that has the core of a program, by this name: it is named by the core's code."""
-    return module_of(f"# {linked.digest}\n", **{name: linked.function}).__name__
+    return module_of(f"# {linked.digest}\n", **{name: linked}).__name__
 
 
-def njit(name: str, source: str, count: int, results: int, captured: Sequence[Any]) -> Callable:
+def njit(
+    name: str, source: str, shell: bool, count: int, results: int, captured: Sequence[Any]
+) -> Callable:
     """The function `name` for `@njit` code, of `count` arguments and `results` arrays; `captured`
-    arrays are filled in between them as they are now."""
-    entry = kernel_from_source(name, source)
+    arrays are filled in between them as they are now. Numba reads the text of a `shell`."""
+    entry = kernel_from_source(name, source, shell=shell)
     if not captured:
         return entry.dispatcher
     names = [f"x{i}" for i in range(count)]

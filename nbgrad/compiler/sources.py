@@ -1,19 +1,20 @@
-"""The sources of kernels, as they were when this process imported them.
+"""Hashes of the sources that machine code depends on, at the time of import.
 
-`nbgrad/compiler/__init__.py` imports this before any other module that machine code depends on. So
-whatever changes from here on is younger than what was hashed: machine code of a process whose files
-have changed may be that of the new ones, and is not stored.
+`nbgrad/compiler/__init__.py` imports this module before any other that machine code depends on. If
+a file changes later, machine code of this process may come from the new file, and is not stored.
 """
 
 import hashlib
 import os
+from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from operator import attrgetter
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
-__all__ = ["SOURCES", "are_as_imported", "is_as_imported", "of_code", "of_sources"]
+__all__ = ["SOURCES", "are_as_imported", "lines_of", "of_code", "of_sources"]
 
 
 def of_sources(place: Traversable) -> str:
@@ -22,29 +23,30 @@ def of_sources(place: Traversable) -> str:
     parts = []
     for item in sorted(place.iterdir(), key=lambda item: item.name):
         if item.name.endswith((".py", ".pyc")):
-            parts.append((item.name, hashlib.sha256(item.read_bytes()).hexdigest()))
+            text = _TEXTS[str(item)] = item.read_bytes()
+            parts.append((item.name, hashlib.sha256(text).hexdigest()))
         elif item.is_dir() and item.name != "__pycache__" and (inside := of_sources(item)):
             parts.append((item.name, inside))
     return hashlib.sha256(repr(parts).encode()).hexdigest() if parts else ""
 
 
+_STATE = attrgetter("st_size", "st_ino", "st_mtime_ns", "st_ctime_ns")
+
+
 def _states(folder: Traversable) -> list[tuple]:
-    """What the file system says of the files that `of_sources` reads; nothing of an archive."""
+    """Return paths and states of the files that `of_sources` reads; nothing for an archive."""
     found, stack = [], [str(folder)] if isinstance(folder, Path) else []
     while stack:
         for item in os.scandir(stack.pop()):
             if item.name.endswith((".py", ".pyc")):
-                found.append((item.path, *_state(item.path)))
+                found.append((item.path, *_STATE(os.stat(item.path))))
             elif item.is_dir() and item.name != "__pycache__":
                 stack.append(item.path)
     return sorted(found)
 
 
-def _state(path: str) -> tuple[int, ...]:
-    info = os.stat(path)
-    return info.st_size, info.st_ino, info.st_mtime_ns, info.st_ctime_ns
-
-
+_TEXTS: dict[str, bytes] = {}
+"""By file name."""
 _PACKAGE = files(__name__.partition(".")[0])
 _FOLDERS = [_PACKAGE / room for room in ("compiler", "ir", "kernels", "runtime", "threads")]
 _STATES = list(map(_states, _FOLDERS))  # before they are read
@@ -61,16 +63,11 @@ def are_as_imported() -> bool:
         return False
 
 
-_KNOWN = {path: state for states in _STATES for path, *state in states}
-
-
-def is_as_imported(path: str) -> bool:
-    """Whether a file is one of these sources and was not written to since it was hashed."""
-    known = _KNOWN.get(path)
-    try:
-        return known is not None and known == list(_state(path))
-    except OSError:
-        return False
+@lru_cache
+def lines_of(path: str) -> list[str]:
+    """The lines of one of these sources as it was imported; none of another file."""
+    text = _TEXTS.get(path, b"") if path.endswith(".py") else b""
+    return text.decode().splitlines(True)
 
 
 def of_code(code: CodeType) -> str:

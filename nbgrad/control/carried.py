@@ -16,7 +16,6 @@ from ..runtime.lines import user_line
 from ..static.trace.body import leaf_aval
 from ..static.trace.record import is_recording
 from ..transforms import trees
-from ..values.batched import Batched
 from ..values.creation import own_constant
 
 VALUES = (Array, *PLAIN)
@@ -125,15 +124,6 @@ def count_of(op: str, n: Any, remedy: str = "") -> int:
 def is_traced(leaves: Sequence) -> bool:
     """Return whether operations on the leaves are recorded."""
     return is_recording() or any(map(is_recorded, leaves))
-
-
-def is_chosen_by_samples(x: Any) -> bool:
-    """Return whether a condition may differ between samples."""
-    while isinstance(x, Array):
-        if isinstance(x, Batched):
-            return True
-        x = x.below
-    return False
 
 
 def arrays(leaves: Sequence) -> list:

@@ -6,13 +6,14 @@ from typing import Any
 
 from ..core import memory
 from ..core.array import Array
+from ..core.conversions import has_samples
 from ..core.primitive import shape_of
 from ..core.symbols import is_recorded
 from ..errors import DimensionMismatch, TraceError
 from ..runtime.lines import user_line
 from ..static.trace.choice_row import Side, Sides, choose, sides_of
 from ..transforms import trees
-from .carried import as_bool, constants, is_chosen_by_samples, name_of, require_values
+from .carried import as_bool, constants, name_of, require_values
 
 
 def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
@@ -46,7 +47,7 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
             f"cond: the condition has shape {shape_of(pred)}: it must be a single value; use "
             f"np.where to select elements, or nbgrad.vmap to select by samples{user_line()}"
         )
-    recorded = is_recorded(pred) or is_chosen_by_samples(pred)
+    recorded = is_recorded(pred) or has_samples(pred)
     if not recorded:
         return f(*args) if pred else g(*args)
     leaves, rebuild = trees.flatten_values(list(args))

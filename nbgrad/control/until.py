@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.conversions import has_samples
 from ..core.primitive import shape_of
 from ..core.symbols import Symbol, is_recorded
 from ..errors import DimensionMismatch
@@ -13,7 +14,7 @@ from ..runtime.lines import user_line
 from ..static.trace.body import BodyRecorder, recorded
 from ..static.trace.loop_row import run_loop
 from ..transforms import trees
-from .carried import Carried, as_bool, count_of, is_chosen_by_samples, is_traced, name_of
+from .carried import Carried, as_bool, count_of, is_traced, name_of
 
 
 def while_loop(
@@ -84,7 +85,7 @@ def while_loop(
     current = carried.start()
     for i in range(n + 1):
         truth = goes_on(current)
-        if is_recorded(truth) or is_chosen_by_samples(truth):
+        if is_recorded(truth) or has_samples(truth):
             return rebuild(program(current, n - i))
         if not truth:
             return rebuild(current)

@@ -282,8 +282,10 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
             if any(map(has_mask, types)):
                 raise TypeError(lost_mask(name_of(func)))
         try:
-            if kwargs and kwargs.get("out") is not None:
-                return functions["out"](func, args, **kwargs)
+            if kwargs and "out" in kwargs:
+                if kwargs["out"] is not None:
+                    return functions["out"](func, args, **kwargs)
+                del kwargs["out"]
             out = rule(*args, **kwargs)
             if type(out) is type(self) and out.origin is None and out is not self:
                 return out

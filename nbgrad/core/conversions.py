@@ -91,7 +91,7 @@ class Conversions:
             f"{in_scipy(sys._getframe(1)) or ask.prefix}"
             + (
                 "an array inside of vmap has many samples, and cannot become one plain array: "
-                if _of_samples(self)
+                if has_samples(self)
                 else "a tracked array cannot become a plain one without losing its derivative: "
             )
             + f"{ask.way}{user_line(ask.frame)}"
@@ -170,12 +170,12 @@ class Conversions:
 
 
 def _number(name: str, x: Any) -> str:
-    if _of_samples(x):
+    if has_samples(x):
         return f"{name}() of a value inside of vmap, which has one for each sample"
     return f"{name}() of a {type(x).__name__} would lose its derivative"
 
 
-def _of_samples(x: Any) -> bool:
+def has_samples(x: Any) -> bool:
     """Whether a value is batched at some level."""
     while isinstance(x, Tracer):
         if x.is_batch:

@@ -5,9 +5,9 @@ It is np.ndarray for an array, and np.float64 or another scalar type for a numbe
 `is_a` instead of `isinstance`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import MethodType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from ..compiler.njit_arguments import refuse
 from ..ir.naming import require_number
 
 _kind = cast(Any, object.__dict__["__class__"])
-Method = TypeVar("Method", bound=Callable)
 
 
 class NoAxes(TypeError, AttributeError):
@@ -32,23 +31,10 @@ def _numpy_class(x: Any) -> type:
     return x.aval.numpy_class if x.views is None else np.ndarray  # np.zeros(()) is one
 
 
-class _OfArrays:
-    """A special method of arrays that numbers do not have."""
-
-    def __init__(self, method: Callable):
-        self.method = method
-
-    def __get__(self, x: Any, kind: type | None = None) -> Any:
-        if x is None:
-            return self.method
-        if not has_axes(x):
-            raise NoAxes(f"object of type '{_called(x)}' has no len()")
-        return MethodType(self.method, x)
-
-
-def _of_arrays(method: Method) -> Method:
-    """`_OfArrays` with the type of a function, as type checkers expect for special methods."""
-    return cast(Any, _OfArrays(method))
+def _length(x: Any) -> int:
+    if not x.shape:
+        raise TypeError("len() of unsized object: the array has no axes")
+    return require_number(x.shape[0])
 
 
 def _called(x: Any) -> str:
@@ -61,11 +47,16 @@ class NumPyClass:
     __slots__ = ()
     __class__ = property(_numpy_class, _kind.__set__)  # pyright: ignore
 
-    @_of_arrays
-    def __len__(self: Any) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object: the array has no axes")
-        return require_number(self.shape[0])
+    if TYPE_CHECKING:
+
+        def __len__(self) -> int: ...
+    else:
+
+        @property
+        def __len__(self):
+            if not has_axes(self):
+                raise NoAxes(f"object of type '{_called(self)}' has no len()")
+            return MethodType(_length, self)
 
     def __anext__(self: Any) -> Iterator[Any]:
         """`iter(x)`: see `slots`."""

@@ -279,9 +279,9 @@ def level_for(values: Iterable[Any]) -> int:
     return here
 
 
-def apart(values: Iterable[Any]) -> AbstractContextManager:
-    """`with apart(values):` derivatives inside do not treat `values`, which a function closes over,
-    as constants."""
+def level_above(values: Iterable[Any]) -> AbstractContextManager:
+    """`with level_above(values):` opens a level above those of `values`, if necessary: derivatives
+    inside do not treat them, which a function closes over, as constants."""
     return nullcontext() if level_for(values) == current_level() else new_level()
 
 

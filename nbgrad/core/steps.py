@@ -1,7 +1,7 @@
 """Steps, which take a view of an array, paths of steps, and the composition of indices."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -165,55 +165,13 @@ def _placed(x: Any, steps: Sequence[Step], index: Any, value: Any) -> Any:
         if index is ... and isinstance(value, Tracer) and shape_of(value) == shape_of(x):
             return functions[np.copy](value)
         return functions["at"](x)[index].set(value)
-    step, *rest = steps
-    direct = _direct(x, step, rest, index, value)
-    if direct is not None:
-        return direct
-    return step.inverse(x, _placed(step.apply(x), rest, index, value))
-
-
-def _direct(x: Any, step: Step, rest: Sequence[Step], index: Any, value: Any) -> Any:
-    """x with a value at an index of x itself, if the steps and the index are equal to one index, so
-    that only this part is written. None otherwise."""
     # Indices are composed as numbers, not as formulas of symbolic lengths.
-    if naming() is not None or len(rest) > 1:
-        return None
-    shape = shape_of(x)
-    if isinstance(step, Axes) and rest:
-        turned = tuple([shape[axis] for axis in step.axes])
-        rest, index = (), _joined(rest[0].index, index, turned) if _is_index(rest[0]) else None
-        if index is None:
-            return None
-    if rest:
-        return None
-    if isinstance(step, Axes):
-        found = _turned_back(step.axes, index, value, shape)
-    else:
-        joined = _joined(step.index, index, shape) if _is_index(step) else None
-        found = None if joined is None else (joined, value)
-    return None if found is None else functions["at"](x)[found[0]].set(found[1])
-
-
-def _is_index(step: Step) -> TypeGuard[Index]:
-    return isinstance(step, Index)
-
-
-def _turned_back(axes: tuple, index: Any, value: Any, shape: tuple) -> tuple[Any, Any] | None:
-    """Convert an index of a transposed array, and the value to set, to those of the array
-    itself."""
-    parts = _parts(index, tuple([shape[axis] for axis in axes]))
-    if parts is None or any(part is None for part in parts):
-        return None
-    order = sorted(range(len(axes)), key=axes.__getitem__)
-    kept = [axis for axis, part in zip(axes, parts, strict=True) if isinstance(part, range)]
-    own = [_slice(part) if isinstance(part, range) else part for part in parts]
-    lacking = len(kept) - len(shape_of(value))
-    if lacking < 0:
-        return None
-    if kept != sorted(kept) and shape_of(value):
-        value = np.reshape(value, (1,) * lacking + tuple(shape_of(value)))
-        value = np.transpose(value, [kept.index(axis) for axis in sorted(kept)])
-    return tuple([own[i] for i in order]), value
+    composed = None if naming() is not None else _composed(shape_of(x), steps, index, value)
+    if composed is not None:  # only this part is written
+        index, value = composed
+        return functions["at"](x)[index].set(value)
+    step, *rest = steps
+    return step.inverse(x, _placed(step.apply(x), rest, index, value))
 
 
 def names_rest(index: Any) -> bool:
@@ -224,92 +182,76 @@ def names_rest(index: Any) -> bool:
 # -- composition of indices -----------------------------------------------------------------------
 
 
-def _joined(first: Any, second: Any, shape: tuple[int, ...]) -> Any:
-    """The index `i` for which `x[i]` is `x[first][second]`, for an x of `shape`; None if it is no
-    tuple of integers, slices and None."""
-    parts = _parts(first, shape)
-    if parts is None:
+def _composed(shape: tuple, steps: Sequence[Step], index: Any, value: Any) -> Any:
+    """The index of an array of `shape` that is equal to `index` after `steps`, and the value to
+    set there. None if there is none: the steps are not only indices of integers, slices and None,
+    and permutations of axes."""
+    if not all(isinstance(n, int) for n in shape):
         return None
-    free = [i for i, part in enumerate(parts) if part is None or isinstance(part, range)]
-    lengths = tuple(1 if parts[i] is None else len(parts[i]) for i in free)
-    inner = _parts(second, lengths)
-    if inner is None:
-        return None
-    joined: list[Any] = []
-    rest = iter(inner)
-    for part in parts:
-        if not (part is None or isinstance(part, range)):
-            joined.append(part)
-            continue
-        new = next(rest)
-        while new is None:
-            joined.append(None)
-            new = next(rest)
-        if part is None:
-            if not isinstance(new, range):
-                continue
-            if len(new) != 1:
-                return None
-            joined.append(None)
-        elif isinstance(new, range):
-            joined.append(_slice(part[new.start :: new.step][: len(new)] if len(new) else part[:0]))
-        elif isinstance(new, int):
-            joined.append(part[new])
-        elif part == range(len(part)) and not _is_cut(part, shape, joined):
-            joined.append(new)
-        else:
+    # Of each axis of the array: the positions, or one position. Of each axis of the view: the axis
+    # of the array that it runs along; None for a new axis.
+    taken: list[Any] = [range(n) for n in shape]
+    axes: list[Any] = list(range(len(shape)))
+    for step in (*steps, Index(index)):
+        if isinstance(step, Axes):
+            axes = [axes[i] for i in step.axes]
+        elif not isinstance(step, Index):
             return None
-    joined += list(rest)
-    return tuple(joined)
+        elif (parts := _parts(step.index, len(axes))) is None:
+            return None
+        else:
+            before, axes = iter(axes), []
+            for part in parts:
+                axis = None if part is None else next(before)
+                if part is not None:
+                    whole = range(1) if axis is None else taken[axis]
+                    is_whole = axis is None or whole == range(shape[axis])
+                    part = _taken(whole, part, is_whole)
+                    if part is None or (axis is None and isinstance(part, range) and not part):
+                        return None
+                    if axis is not None:
+                        taken[axis] = part
+                if part is None or isinstance(part, range):
+                    axes.append(axis)
+    kept = [axis for axis in axes if axis is not None]
+    found = [_slice(part) if isinstance(part, range) else part for part in taken]
+    if kept != sorted(kept):
+        lacking = len(kept) - len(shape_of(value))
+        if lacking < 0 or len(kept) < len(axes):
+            return None
+        if shape_of(value):
+            value = np.reshape(value, (1,) * lacking + tuple(shape_of(value)))
+            value = np.transpose(value, [kept.index(axis) for axis in sorted(kept)])
+    for i in reversed([i for i, axis in enumerate(axes) if axis is None]):
+        following = next((axis for axis in axes[i:] if axis is not None), len(found))
+        found.insert(following, None)
+    return tuple(found), value
 
 
-def _is_cut(part: range, shape: tuple[int, ...], joined: list) -> bool:
-    """Whether a range is shorter than its axis."""
-    axis = sum(entry is not None for entry in joined)
-    return len(part) != shape[axis]
-
-
-def _parts(index: Any, shape: tuple[int, ...]) -> list[Any] | None:
-    """The parts of an index: for each axis an integer in bounds, a range, or an array without axes;
-    None for a new axis. None if the index has other parts."""
+def _parts(index: Any, count: int) -> list[Any] | None:
+    """The parts of an index of an array with `count` axes: one for each axis, and None for each new
+    axis. None if there are too many."""
     parts = list(index) if isinstance(index, tuple) else [index]
-    found: list[Any] = []
-    if sum(part is Ellipsis for part in parts) > 1:
+    places = [i for i, part in enumerate(parts) if part is Ellipsis]
+    missing = count - sum(part is not None and part is not Ellipsis for part in parts)
+    if missing < 0 or len(places) > 1:
         return None
-    named = sum(part is not None and part is not Ellipsis for part in parts)
-    if named > len(shape):
+    at = places[0] if places else len(parts)
+    parts[at : at + len(places)] = [slice(None)] * missing
+    return parts
+
+
+def _taken(positions: range, part: Any, is_whole: bool) -> Any:
+    """The positions, or the one, that a part of an index takes; an array without axes is one if all
+    positions of the axis are left. None for any other part."""
+    if isinstance(part, Tracer):
+        return part if is_whole and shape_of(part) == () else None
+    if is_a(part, (bool, np.bool_)) or not is_a(part, (int, np.integer, slice)):
         return None
-    if not any(part is Ellipsis for part in parts):
-        parts.append(Ellipsis)
-    axis = 0
-    for part in parts:
-        if part is None:
-            found.append(None)
-            continue
-        if part is Ellipsis:
-            stop = axis + len(shape) - named
-            if not all(isinstance(n, int) for n in shape[axis:stop]):
-                return None
-            found += [range(n) for n in shape[axis:stop]]
-            axis = stop
-            continue
-        n, axis = shape[axis], axis + 1
-        if not isinstance(n, int) or is_a(part, (bool, np.bool_)):
-            return None
-        if isinstance(part, slice):
-            try:
-                found.append(range(*part.indices(n)))
-            except TypeError:
-                return None
-        elif is_a(part, (int, np.integer)):
-            if not -n <= part < n:
-                return None
-            found.append(int(part) % n)
-        elif isinstance(part, Tracer) and shape_of(part) == ():
-            found.append(part)
-        else:
-            return None
-    return found
+    try:
+        return positions[part]
+    except (IndexError, TypeError):
+        return None
 
 
 def _slice(taken: range) -> slice:

@@ -265,8 +265,8 @@ class Builder:
                 return symbol_of(simpler)
         key = (
             primitive,
-            tuple(id(arg) if isinstance(arg, Symbol) else number_key(arg) for arg in args),
-            tuple((name, static_key(params[name])) for name in sorted(params)),
+            tuple([id(arg) if isinstance(arg, Symbol) else number_key(arg) for arg in args]),
+            tuple([(name, static_key(params[name])) for name in sorted(params)]),
         )
         symbol = self._known.get(key)
         if symbol is None:

@@ -1,7 +1,7 @@
 """Plans of elementwise primitives: kernels emitted from the primitive itself, from its body and
 from its rule recorded on symbols, and straight functions that call them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from typing import Any, TypeAlias
@@ -26,6 +26,7 @@ from ..compiler.kernel import Kernel
 from ..core.primitive import Aval
 from ..ir.scalar import SCALED
 from ..kernels import shapes
+from ..kernels.loops import Loops
 from ..kernels.shapes import Pattern
 from ..threads.pieces import InPieces, is_long
 from . import emission
@@ -119,38 +120,37 @@ class ElementwisePlan(Plan):
         lines.append(f"{name} = empty({shape}{dtype})")
         return _flat(name, shape), New(shape, self.dtype)
 
-    def _sizes_for(self, positions: Iterable[int]) -> list[Passed]:
-        """Rows and columns, where an argument that the kernel takes lies along only one of them."""
-        nested = any(self.patterns[i] in ("row", "column") for i in positions)
-        return [(str(size), Literal(size)) for size in self.sizes] if nested else []
+    def _kernel(self, loops: Loops, i: int) -> tuple[Kernel, Callable, list[Passed]]:
+        """The kernel of loops, or a hand-written one; how it is called; and rows and columns, where
+        it takes them."""
+        own, is_nest, size = self.primitive.kernels, loops.is_nest, prod(self.shape)
+        kernel = own[i] if own and {*loops.patterns} == {"full"} else loops.kernel()
+        sizes: list[Passed] = [(str(n), Literal(n)) for n in self.sizes] if is_nest else []
+        if not is_long(size):
+            return kernel, kernel.dispatcher, sizes
+        rows, columns = self.sizes if is_nest else (size, 1)
+        run = InPieces(kernel, loops.patterns, len(loops.writes), (rows, columns), is_nest)
+        return kernel, run, sizes
 
     def _forward(self) -> Callable[..., np.ndarray]:
         if self.dtype.kind != "f":
             return lambda *args: np.asarray(self.primitive.plain(*args, **self.params))
-        kernel = emission.forward_kernel(self.primitive, self.params, self.patterns, self.out)
+        loops = emission.forward_loops(self.primitive, self.params, self.patterns, self.out)
+        kernel, run, sizes = self._kernel(loops, 0)
         names = emission.NAMES[: len(self.kinds)]
         passed = [self._operand(i, (i,)) for i in range(len(names))]
         lines: list[str] = []
-        if self.out == "number":
-            result, run = Returned((), self.dtype), kernel.dispatcher
+        if loops.returns:
+            result = Returned((), self.dtype)
             lines.append(f"return array({_call(passed)})")
         else:
-            result, run = len(names), self._run(kernel, [*self.patterns, "full"], 1)
-            passed += [self._new("out", self.shape, lines), *self._sizes_for(range(len(names)))]
+            result = len(names)
+            passed += [self._new("out", self.shape, lines), *sizes]
             lines += [_call(passed), "return out"]
         function = self._function(f"def forward({', '.join(names)}):", lines, kernel, run)
         return self._often(
             function, len(names), kernel, passed, result, partial(setattr, self, "forward")
         )
-
-    def _run(self, kernel: Kernel, patterns: Sequence[Pattern], written: int) -> Callable:
-        """How a kernel is called with operands that lie as `patterns` say."""
-        size = prod(self.shape)
-        if not is_long(size):
-            return kernel.dispatcher
-        nested = "row" in patterns or "column" in patterns
-        sizes = (self.sizes[0], self.sizes[1]) if nested else (size, 1)
-        return InPieces(kernel, patterns, written, sizes, nested)
 
     def pull(self, ct, out, args, need):
         uniform = self.takes_uniform and is_uniform(ct)
@@ -176,7 +176,7 @@ class ElementwisePlan(Plan):
         """The fused pullback for one choice of arguments that want a cotangent, from a cotangent
         that may be `uniform`."""
         traced = emission.pullback_of(self.primitive, self.params, need, self.same)
-        names, lone = emission.NAMES[: len(need)], self.out == "number"
+        names = emission.NAMES[: len(need)]
         own = [getattr(abstract(kind), "shape", ()) for kind in self.kinds]
         head = "def pull(ct, out, args):"
         results: list[str] = ["None"] * len(need)
@@ -193,30 +193,24 @@ class ElementwisePlan(Plan):
                 results[i], reshaped = f"ct.reshape({own[i]})", True
         if not written:
             return self._function(head, [f"return ({', '.join(results)},)"])
-        read = [names.index(name) for name in traced.reads if name != "out"]
-        lies = [self.patterns[i] for i in (*read, *written)]
-        if uniform and "out" not in traced.reads and {*lies} == {"number"}:
-            # Nothing but ct is long: its sum is that of an array.
-            return lambda ct, out, args: self.pull(np.array(ct), out, args, need)
-        kernel = emission.pullback_kernel(
+        loops = emission.pullback_loops(
             self.primitive, traced, self.patterns, tuple(written), self.out, uniform
         )
+        if uniform and loops.returns:
+            # Nothing but ct is long: its sum is that of an array.
+            return lambda ct, out, args: self.pull(np.array(ct), out, args, need)
+        kernel, run, sizes = self._kernel(loops, 1)
         first: Passed = ("float(ct.flat[0])", None) if uniform else self._result("ct", (0,))
-        passed = [first, *(self._operand(i, (2, i)) for i in read)]
-        patterns: list[Pattern] = [
-            "number" if uniform else "full",
-            *(self.patterns[i] for i in read),
-        ]
-        if "out" in traced.reads:
-            patterns.append(self.out)
-            passed.append(self._result("out", (1,)))
-        run = self._run(kernel, [*patterns, *(self.patterns[i] for i in written)], len(written))
+        passed = [first]
+        for name in traced.reads:
+            i = emission.NAMES.index(name) if name != "out" else -1
+            passed.append(self._result("out", (1,)) if i < 0 else self._operand(i, (2, i)))
         lines = [f"{', '.join(names)}, = args"]
         early: list[str] = []
         if uniform and (factors := self._factors(traced)):
             views = [f"{factors[i]}.view()" if i in factors else "None" for i in range(len(need))]
             early, lines = [*lines, f"if ct.flat[0] == 1.0: return ({', '.join(views)},)"], []
-        if lone:
+        if loops.returns:
             lines.append(f"{', '.join(results[i] for i in written)} = {_call(passed)}")
             for i in written:
                 results[i], launched[i] = f"array({results[i]})", Returned((), self.dtype)
@@ -227,7 +221,7 @@ class ElementwisePlan(Plan):
                 if wide:
                     results[i] = f"fit({results[i]}, kinds[{i}])"
                     reshaped = True
-            passed += self._sizes_for([*read, *written])
+            passed += sizes
             lines.append(_call(passed))
         lines.append(f"return ({', '.join(results)},)")
         function = self._function(head, lines, kernel, run, early)

@@ -1,65 +1,57 @@
 """Reading elementwise primitives by symbols, to emit their kernels.
 
 The rule of a primitive is recorded once on scalar symbols. That gives single assignment, shared
-subexpressions, and which arguments the pullback reads; `eager/loop_source.py` turns it into
-loops.
+subexpressions, and which arguments the pullback reads; `kernels/loops.py` puts it into loops.
 """
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..compiler.kernel import Kernel, kernel_from_source
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import Builder, Symbol, is_full, topological
 from ..ir.scalar import NAMES, Expr, arg, number, parse, substitute
+from ..ir.statements import Assign, Literal, Operand
+from ..kernels.loops import DOUBLE, KernelOperand, Loops
 from ..kernels.shapes import Pattern
-from .loop_source import Assignment, KernelOperand, loop_source
 
 # Shared subexpressions are written out: beyond this the text of one expression grows too long, or
 # too deep for Python's parser.
 _LARGEST, _DEEPEST = 5_000, 90
-_SCALAR = Aval.of((), np.dtype(np.float64))
+_SCALAR = Aval.of((), DOUBLE)
 
 
 class Traced(NamedTuple):
     """A recorded pullback: its steps, the name of the cotangent of each needed argument, and the
     names that it reads besides `ct`, in the order in which the kernel takes them."""
 
-    steps: list[Assignment]
-    values: dict[int, str | float]
+    steps: list[Assign]
+    values: dict[int, Operand]
     reads: tuple[str, ...]
 
 
-def body_of(primitive: Any, params: dict) -> Expr:
-    """The scalar code of an elementwise primitive."""
-    body: Any = primitive.body(**params) if callable(primitive.body) else primitive.body
-    return parse(body) if isinstance(body, str) else body
-
-
-def whole_body_of(primitive: Any, params: dict) -> Expr:
-    """The scalar code of an elementwise primitive for integers."""
-    body: Any = primitive.whole(**params) if callable(primitive.whole) else primitive.whole
+def body_of(primitive: Any, params: dict, whole: bool = False) -> Expr:
+    """The scalar code of an elementwise primitive; with `whole`, that for integers."""
+    body: Any = primitive.whole if whole else primitive.body
+    body = body(**params) if callable(body) else body
     return parse(body) if isinstance(body, str) else body
 
 
 def steps_of(
     outputs: Sequence, names: dict[Symbol, str]
-) -> tuple[list[Assignment], list[str | float], set[str]]:
+) -> tuple[list[Assign], list[Operand], set[str]]:
     """Scalar steps that compute `outputs`, the names (or numbers) of those, and the inputs that are
     read.
 
     `names` holds what is given: the walk from the outputs ends there.
     """
-    steps: list[Assignment] = []
+    steps: list[Assign] = []
     labels = dict(names)
     used: set[str] = set()
 
-    def label(value) -> str | float:
+    def label(value) -> Operand:
         if not isinstance(value, Symbol):
-            return float(value)
+            return Literal(float(value), DOUBLE)
         if value in names:
             used.add(names[value])
         elif is_full(value):
@@ -71,7 +63,8 @@ def steps_of(
             continue
         operands = tuple(map(label, symbol.args))
         labels[symbol] = f"v{len(steps)}"
-        steps.append(Assignment(labels[symbol], body_of(symbol.primitive, symbol.params), operands))
+        body = body_of(symbol.primitive, symbol.params)
+        steps.append(Assign(labels[symbol], body, operands, symbol.aval.dtype, DOUBLE))
     return steps, [label(output) for output in outputs], used
 
 
@@ -90,12 +83,12 @@ def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
     steps, (result,), used = steps_of([output], dict(zip(args, NAMES, strict=False)))
     expressions: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
 
-    def operand(x: str | float) -> Expr:
-        return expressions[x] if isinstance(x, str) else number(x)
+    def operand(x: Operand) -> Expr:
+        return expressions[x] if isinstance(x, str) else number(x.number)
 
-    for target, body, operands in steps:
-        arguments = dict(zip(NAMES, map(operand, operands), strict=False))
-        expressions[target] = whole = substitute(body, arguments)
+    for step in steps:
+        arguments = dict(zip(NAMES, map(operand, step.operands), strict=False))
+        expressions[step.target] = whole = substitute(step.body, arguments)
         if whole.size > _LARGEST or whole.depth > _DEEPEST:
             raise OverflowError
     return operand(result), used, len(steps)
@@ -125,38 +118,27 @@ def _pullback_of(primitive: Primitive, params: tuple, need: tuple[bool, ...], sa
     return Traced(steps, dict(zip(outputs, labels, strict=True)), reads)
 
 
-def forward_kernel(
+def forward_loops(
     primitive: Any, params: dict, patterns: Sequence[Pattern], out: Pattern = "full"
-) -> Kernel:
-    """`kernel(args..., out)` for arguments that lie as `patterns` say; of numbers that give a
-    number, a kernel that returns it."""
-    if primitive.kernels and set(patterns) == {"full"}:
-        return primitive.kernels[0]
-    reads = [KernelOperand(name, pattern) for name, pattern in zip(NAMES, patterns, strict=False)]
-    label = f"{primitive.name}_forward"
-    steps = [Assignment("out", body_of(primitive, params), NAMES[: len(patterns)])]
-    return kernel_from_source(
-        label, loop_source(label, steps, reads, {KernelOperand("out", out): "out"})
-    )
+) -> Loops:
+    """The kernel of `(args..., out)` for arguments that lie as `patterns` say; of numbers that give
+    a number, a kernel that returns it."""
+    names = NAMES[: len(patterns)]
+    steps = (Assign("out", body_of(primitive, params), names, DOUBLE, DOUBLE),)
+    reads, writes = tuple(map(KernelOperand, names, patterns)), (KernelOperand("out", out),)
+    return Loops(f"{primitive.name}_forward", steps, reads, writes, ("out",))
 
 
-def pullback_kernel(
-    primitive: Any,
-    traced: Traced,
-    patterns: Sequence[Pattern],
-    positions: tuple[int, ...],
-    out: Pattern = "full",
-    uniform: bool = False,
-) -> Kernel:
-    """`kernel(ct, reads..., cotangents of positions...)`; of numbers alone, a kernel that returns
-    those. Where ct is `uniform` it is a number."""
-    if primitive.kernels and set(patterns) == {"full"}:
-        return primitive.kernels[1]
+def pullback_loops(
+    primitive: Any, traced: Traced, patterns: Sequence[Pattern], positions: tuple[int, ...],
+    out: Pattern = "full", uniform: bool = False,
+) -> Loops:  # fmt: skip
+    """The kernel of `(ct, reads..., cotangents of positions...)`; of numbers alone, a kernel that
+    returns those. Where ct is `uniform` it is a number."""
     by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": out}
-    reads = [
-        KernelOperand("ct", "number" if uniform else out),
-        *(KernelOperand(name, by_name[name]) for name in traced.reads),
-    ]
-    writes = {KernelOperand(f"{NAMES[i]}_bar", patterns[i]): traced.values[i] for i in positions}
+    reads = [KernelOperand(name, by_name[name]) for name in traced.reads]
+    reads.insert(0, KernelOperand("ct", "number" if uniform else out))
+    writes = tuple(KernelOperand(f"{NAMES[i]}_bar", patterns[i]) for i in positions)
+    values = tuple(traced.values[i] for i in positions)
     label = f"{primitive.name}_pullback"
-    return kernel_from_source(label, loop_source(label, traced.steps, reads, writes))
+    return Loops(label, tuple(traced.steps), tuple(reads), writes, values)

@@ -8,7 +8,6 @@ from ..capi.launch import Given, Item, Launch, Literal, New, is_short
 from ..core.primitive import Aval
 from ..kernels import logsoftmax as kernels
 from . import plans
-from .launching import launched
 
 
 class CrossEntropyPlan(plans.FunctionPlan):
@@ -32,12 +31,12 @@ class CrossEntropyPlan(plans.FunctionPlan):
         dtype, sizes = self.dtype, tuple(map(Literal, self.matrix))
         x, y = (Given((i,), shape, dtype) for i in range(2))
         launch = Launch(kernels.cross_entropy, (x, y, New(shape, dtype), New((), dtype), *sizes), 3)
-        launched(self, "forward", 2, launch)
+        plans.launched(self, "forward", 2, launch)
         if self.need == (True, False):
             x, y = (Given((2, i), shape, dtype) for i in range(2))
             operands = Item((0,), (), dtype), x, y, New(shape, dtype), *sizes
             launch = Launch(kernels.cross_entropy_pullback, operands, (3, None))
-            launched(self, "pull_all", 3, launch)
+            plans.launched(self, "pull_all", 3, launch)
 
     def _loss(self, x, y):
         out, scratch = np.empty((), self.dtype), np.empty(x.size, self.dtype)

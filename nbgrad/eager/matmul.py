@@ -9,7 +9,6 @@ from ..capi.launch import Given, Launch, Literal, New, is_short
 from ..core.primitive import Aval, shape_of
 from ..kernels import matmul as kernels
 from . import plans
-from .launching import launched
 
 _matmul, _pullback = kernels.matmul, kernels.matmul_pullback
 
@@ -42,13 +41,13 @@ class MatmulPlan(plans.FunctionPlan):
         a, b = Given((0,), x.shape, x.dtype, False), Given((1,), y.shape, x.dtype, False)
         straight = Literal(0), Literal(0)
         launch = Launch(_matmul, (a, b, New(self.shape, x.dtype, False), *straight), 2)
-        launched(self, "forward", 2, launch)
+        plans.launched(self, "forward", 2, launch)
         if self.need == (True, True):
             ct = Given((0,), self.shape, x.dtype, False)
             a, b = replace(a, place=(2, 0)), replace(b, place=(2, 1))
             bars = New(x.shape, x.dtype, False), New(y.shape, x.dtype, False)
             launch = Launch(_pullback, (ct, a, b, *bars, *straight), (3, 4))
-            launched(self, "pull_all", 3, launch)
+            plans.launched(self, "pull_all", 3, launch)
 
     def _product(self, x, y):
         out = np.empty(self.shape, self.dtype)

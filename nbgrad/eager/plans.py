@@ -8,10 +8,13 @@ they are (`FunctionPlan`).
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..capi.launch import Launch, launcher
+from ..capi.replaceable import replace_when_hot
 from ..compiler.forks import fork_safe
 from ..core.primitive import Aval, Primitive, Unplanned
 from ..errors import require_unmasked
@@ -100,6 +103,11 @@ class FunctionPlan(Plan):
             fit(g, arg) if needs and g is not None else None
             for g, arg, needs in zip(cotangents, args, need, strict=True)
         ]
+
+
+def launched(plan: Plan, name: str, count: int, launch: Launch) -> None:
+    """Replace a plan's function of `count` arguments by a launcher once it is called often."""
+    replace_when_hot(plan, name, partial(launcher, launch, count))
 
 
 def plan_for(primitive: Primitive, kinds: tuple, params: dict) -> Plan:

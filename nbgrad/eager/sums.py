@@ -9,7 +9,6 @@ from ..capi.launch import Given, Launch, Literal, New, Returned, is_short
 from ..kernels import reduce as kernels
 from ..threads.pieces import LIGHT, is_long
 from . import plans
-from .launching import launched
 
 
 def share_along(shape, axes) -> float:
@@ -61,9 +60,9 @@ class SumPlan(plans.FunctionPlan):
             launch = Launch(kernels.sum_all, (x,), Returned(self.shape, self.dtype, self.factor))
         else:
             launch = Launch(kernels.sum_middle, (x, New(self.shape, self.dtype), *constants), 1)
-        launched(self, "forward", 1, launch)
+        plans.launched(self, "forward", 1, launch)
         launch = Launch(kernels.spread_middle, (ct, New(self.spread, self.dtype), *constants), (1,))
-        launched(self, "pull_all", 3, launch)
+        plans.launched(self, "pull_all", 3, launch)
 
     def _whole(self, x):
         kernels.sum_all.calls += 1

@@ -239,10 +239,10 @@ def record(f: Callable, x: Any) -> Recording:
     x = _input(x)
     with new_level() as level:
         tape = Tape(level, x)
-        given = Recorded(tape, 0)
-        if given.shape:
-            given.origin = Argument("jacobian", GraphError)
-        out = below(f(given), level)
+        argument = Recorded(tape, 0)
+        if argument.shape:
+            argument.origin = Argument("jacobian", GraphError)
+        out = below(f(argument), level)
         if not isinstance(out, (Array, np.ndarray, np.generic, float, int)):
             raise TypeError(
                 f"elimination: the function returned a {type(out).__name__}, not an array: return "

@@ -24,6 +24,8 @@ class Affine(NamedTuple):
     terms: tuple[tuple[Variable, int], ...]
 
     def plus(self, other: "Affine") -> "Affine":
+        if not other.terms:
+            return Affine(self.const + other.const, self.terms)
         terms = dict(self.terms)
         for variable, coefficient in other.terms:
             terms[variable] = terms.get(variable, 0) + coefficient
@@ -48,7 +50,9 @@ class Affine(NamedTuple):
 def affine_of(const: int, terms: dict[Variable, int]) -> Affine:
     """`const` and the terms whose coefficient is not 0, in one order."""
     nonzero = [(v, c) for v, c in terms.items() if c]
-    return Affine(const, tuple(sorted(nonzero, key=lambda term: str(term[0]))))
+    if len(nonzero) > 1:
+        nonzero.sort(key=lambda term: str(term[0]))
+    return Affine(const, tuple(nonzero))
 
 
 ZERO = Affine(0, ())

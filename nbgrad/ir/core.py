@@ -1,17 +1,17 @@
-"""The core IR: the steps of a program, one after another, each a kernel or a line.
+"""The core IR: the steps of a program, one after another, each a call or a line.
 
-A `Core` takes buffers and numbers. Its steps run kernels on pointers, call device functions and
-BLAS, compute numbers, and repeat the core of a loop's step.
+A `Core` takes buffers and numbers. Its steps call kernels, device functions, BLAS, and the core of
+a loop's step, which they repeat, and compute numbers.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from .affine import Affine
-from .statements import Address, Assign, Gemm, If, Kernel, Load, Operand, Position, Store, Variable
+from .statements import Assign, Call, Gemm, If, Load, Operand, Position, Store, Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,31 +31,12 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class RunKernel:
-    """A kernel on pointers and numbers; it gives `results`."""
+class Device:
+    """A device function, such as one of `nbgrad/kernels/`: compiled with the core that calls it, on
+    pointers and then numbers. `extents` are the numbers of elements behind the pointers."""
 
-    kernel: Kernel
-    pointers: tuple[Address, ...]
-    numbers: tuple[Operand, ...] = ()
-    results: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class RunDevice:
-    """A device function on pointers and numbers: sizes, or floats."""
-
-    function: str
-    pointers: tuple[Address, ...]
-    sizes: tuple[int | float, ...]
-
-
-@dataclass(frozen=True)
-class RunCore:
-    """The core of a loop's step, on pointers and numbers in the order of its parameters."""
-
-    core: "Core"
-    arguments: tuple[Address | Operand, ...]
-    results: tuple[str, ...]
+    function: Callable
+    extents: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -71,19 +52,7 @@ class Repeat:
     going: str = ""
 
 
-CoreStatement: TypeAlias = (
-    RunKernel
-    | RunDevice
-    | RunCore
-    | Repeat
-    | If
-    | Gemm
-    | Assign
-    | Load
-    | Store
-    | Variable
-    | Position
-)
+CoreStatement: TypeAlias = Call | Repeat | If | Gemm | Assign | Load | Store | Variable | Position
 
 
 @dataclass(frozen=True)
@@ -108,17 +77,3 @@ class Core:
     is_step: bool = False  # of a loop: it gives the same numbers wherever it is entered
     sizes: tuple[str, ...] = ()  # that are known at run time
     dtypes: tuple[np.dtype, ...] = ()  # of the numbers among the parameters
-
-
-def all_steps(core: Core) -> Iterator[CoreStep]:
-    """All steps, those of repeated cores too."""
-    stack = list(core.steps[::-1])
-    while stack:
-        step = stack.pop()
-        yield step
-        if isinstance(step.statement, Repeat):
-            stack += step.statement.body[::-1]
-        elif isinstance(step.statement, If):
-            stack += [*step.statement.then, *step.statement.otherwise][::-1]
-        elif isinstance(step.statement, RunCore):
-            stack += step.statement.core.steps[::-1]

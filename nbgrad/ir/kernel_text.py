@@ -17,16 +17,20 @@ from .statements import (
     Assign,
     Chunks,
     For,
+    Function,
     Gemm,
     Kernel,
     Load,
     Operand,
     Pieces,
+    Pointer,
     Position,
+    Return,
     Statement,
     Store,
     Variable,
 )
+from .walk import walk
 
 _ZERO = Affine(0, ())
 _VARIABLES = "ijkl"
@@ -52,9 +56,22 @@ def kernel_text(kernel: Kernel, name_of: Callable[[Kernel], str] | None = None) 
         body += [f"{sums}[{PIECE}] = {result}" for sums, result in each]
     elif kernel.results:
         body.append(f"return {', '.join(kernel.results)}")
-    parameters = [*_pointers(kernel), *numbers, *kernel.sizes]
-    lines = indented(body or ["pass"])
-    return "\n".join([f"({', '.join(parameters)}):", *lines]) + "\n"
+    return _whole([*_pointers(kernel), *numbers, *kernel.sizes], body or ["pass"])
+
+
+def python_text(function: Function) -> str:
+    """A function of arrays, without its name: each stands for its pointer and its length."""
+    lengths = {
+        f"{name}_n0": name for name, kind in function.parameters if isinstance(kind, Pointer)
+    }
+    names = [name for name, _ in function.parameters if name not in lengths]
+    ends = {each.stop for each in walk(function.body) if isinstance(each, For)}
+    head = [f"{length} = {array}.size" for length, array in lengths.items() if length in ends]
+    return _whole(names, [*head, *_body(function.body)])
+
+
+def _whole(parameters: Iterable[str], body: Iterable[str]) -> str:
+    return "\n".join([f"({', '.join(parameters)}):", *indented(body)]) + "\n"
 
 
 def _pointers(kernel: Kernel) -> list[str]:
@@ -74,14 +91,21 @@ def _body(body: Iterable[Statement]) -> list[str]:
         elif isinstance(statement, Chunks):
             lines += _chunks(statement)
         elif isinstance(statement, Load):
-            lines.append(load_text(statement, f"p{statement.buffer}"))
+            lines.append(load_text(statement, buffer_text(statement.buffer)))
         elif isinstance(statement, Store):
-            lines.append(store_text(statement, f"p{statement.buffer}"))
+            lines.append(store_text(statement, buffer_text(statement.buffer)))
+        elif isinstance(statement, Return):
+            lines.append(f"return {', '.join(map(operand_text, statement.values))}")
         elif isinstance(statement, Gemm):
             lines.append(gemm_text(statement, _shifted))
         else:
             lines.append(line_text(statement))
     return lines
+
+
+def buffer_text(buffer: Hashable) -> str:
+    """The name of a buffer: kernels have numbers for those."""
+    return buffer if isinstance(buffer, str) else f"p{buffer}"
 
 
 def _loop(loop: For) -> list[str]:
@@ -209,15 +233,17 @@ def position_text(position: Affine) -> str:
     """A position in a buffer."""
     terms = []
     for name, step in position.terms:
-        text = name if isinstance(name, str) else variable(name)
+        text = variable(name)
         terms.append(text if step == 1 else f"{text} * {step}")
     if position.const or not terms:
         terms.append(str(position.const))
     return " + ".join(terms).replace("+ -", "- ")
 
 
-def variable(axis: int) -> str:
+def variable(axis: int | str) -> str:
     """The name of a loop variable."""
+    if isinstance(axis, str):
+        return axis
     return "each" if axis < 0 else _VARIABLES[axis] if axis < len(_VARIABLES) else f"i{axis}"
 
 
@@ -226,6 +252,6 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 __all__ = [
-    "call_text", "gemm_text", "indented", "kernel_text", "line_text", "load_text", "operand_text",
-    "position_text", "store_text", "variable",
+    "buffer_text", "call_text", "gemm_text", "indented", "kernel_text", "line_text", "load_text",
+    "operand_text", "position_text", "python_text", "store_text", "variable",
 ]  # fmt: skip

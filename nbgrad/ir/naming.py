@@ -26,8 +26,8 @@ _FREE = tuple(
     for place in (
         "capi/", "compiler/", "control/", "core/", "eager/sums.py", "ir/", "kernels/", "static/",
         "transforms/", "values/",
-        "rules/arithmetic.py", "rules/batching.py", "rules/forms/indexing.py",
-        "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/softmax.py",
+        "rules/arithmetic.py", "rules/batching.py", "rules/extremes.py", "rules/forms/indexing.py",
+        "rules/forms/layout.py", "rules/forms/reductions.py", "rules/forms/labels.py",
         "rules/index.py", "rules/layout.py", "rules/linalg/einsum.py", "rules/reduce.py",
         "rules/simplify.py",
     )

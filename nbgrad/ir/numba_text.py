@@ -4,23 +4,13 @@
 The same kernel is printed once for a module, however often it is called.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Set
 from typing import NamedTuple
 
 import numpy as np
 
 from .affine import ZERO, Affine
-from .core import (
-    Address,
-    Core,
-    CoreStatement,
-    CoreStep,
-    If,
-    Repeat,
-    RunCore,
-    RunDevice,
-    RunKernel,
-)
+from .core import Core, CoreStatement, CoreStep, Repeat
 from .kernel_text import (
     call_text,
     gemm_text,
@@ -33,7 +23,7 @@ from .kernel_text import (
     store_text,
     variable,
 )
-from .statements import Gemm, Kernel, Load, Store
+from .statements import Address, Call, Gemm, If, Kernel, Load, Store
 
 
 class Line(NamedTuple):
@@ -46,11 +36,15 @@ class Line(NamedTuple):
 class Module:
     """The functions of a program as text: kernels, the cores of its loops, its core.
 
-    `base(buffer, dtype, at)` is the expression for a pointer to an element of a core's buffer.
+    `base(buffer, dtype, at)` is the expression for a pointer to an element of a core's buffer;
+    device functions get other names than those that are `taken`.
     """
 
-    def __init__(self, base: Callable[[Hashable, np.dtype, Affine], str]):
-        self._base = base
+    def __init__(
+        self, base: Callable[[Hashable, np.dtype, Affine], str], taken: Set[str] = frozenset()
+    ):
+        self._base, self.taken = base, taken
+        self.devices: dict[str, Callable] = {}  # by the names that they have here
         self.kernels: dict[str, str] = {}  # names by text
         self.notes: dict[str, list[str]] = {}  # of kernels: the user's lines
 
@@ -99,28 +93,8 @@ class Module:
         return [Line(self._statement(statement, lines), lines)]
 
     def _statement(self, statement: CoreStatement, lines: tuple[str, ...]) -> str:
-        if isinstance(statement, RunKernel):
-            name = self.name_of(statement.kernel)
-            self._note(name, lines)
-            operands = [
-                *map(self._pointer, statement.pointers),
-                *map(operand_text, statement.numbers),
-                *statement.kernel.sizes,
-            ]
-            return call_text(name, operands, statement.results)
-        if isinstance(statement, RunDevice):
-            self._note(statement.function, lines)
-            operands = [*map(self._pointer, statement.pointers), *map(str, statement.sizes)]
-            return call_text(statement.function, operands)
-        if isinstance(statement, RunCore):
-            operands = [
-                self._pointer(x) if isinstance(x, Address) else operand_text(x)
-                for x in statement.arguments
-            ]
-            operands += statement.core.sizes
-            results = ", ".join(statement.results)
-            call = f"{statement.core.name}({', '.join(operands)})"
-            return f"{results}, = {call}" if results else call
+        if isinstance(statement, Call):
+            return self._call(statement, lines)
         if isinstance(statement, Gemm):
             dtype = statement.dtype
             return gemm_text(statement, lambda at: self._base(at[0], dtype, at[1]))
@@ -131,12 +105,29 @@ class Module:
         assert not isinstance(statement, (Repeat, If))
         return line_text(statement)
 
+    def _call(self, call: Call, lines: tuple[str, ...]) -> str:
+        function = call.function
+        operands = [
+            self._base(x.buffer, x.dtype, x.at) if isinstance(x, Address) else operand_text(x)
+            for x in call.arguments
+        ]
+        if isinstance(function, Core):
+            text = call_text(function.name, [*operands, *function.sizes])
+            return f"{', '.join(call.results)}, = {text}" if call.results else text
+        if isinstance(function, Kernel):
+            name, sizes = self.name_of(function), function.sizes
+        else:
+            function, sizes = function.function, ()
+            name = function.__name__
+            while name in self.taken or self.devices.get(name, function) != function:
+                name += "_device"
+            self.devices[name] = function
+        self._note(name, lines)
+        return call_text(name, [*operands, *sizes], call.results)
+
     def _note(self, name: str, lines: tuple[str, ...]) -> None:
         noted = self.notes.setdefault(name, [])
         noted += [line for line in lines if line not in noted]
-
-    def _pointer(self, pointer: Address) -> str:
-        return self._base(pointer.buffer, pointer.dtype, pointer.at)
 
     # -- kernels ----------------------------------------------------------------------------------
 

@@ -61,6 +61,7 @@ class Apply(Expr):
     args: tuple[Expr, ...]
 
 
+@lru_cache
 def arg(name: str) -> Expr:
     """The argument of this name."""
     return _interned(Arg, (name,), ())
@@ -83,9 +84,12 @@ def _interned(
     known = _known.get(key)
     if known is None:
         known = kind()
-        known.size = 1 + sum(a.size for a in args)
-        known.depth = 1 + max((a.depth for a in args), default=0)
-        known.price = price + sum(a.price for a in args)
+        known.size, known.depth = 1, 1
+        for a in args:
+            known.size += a.size
+            known.depth = max(known.depth, 1 + a.depth)
+            price += a.price
+        known.price = price
         for name, value in zip(_FIELDS[kind], fields, strict=True):
             setattr(known, name, value)
         _known[key] = known
@@ -174,7 +178,7 @@ def _applied(name: str | None, args: Sequence[ast.AST]) -> Expr:
     function = FUNCTIONS.get(name or "")
     if function is None:
         raise ValueError(f"{name!r} is no function of scalar code: it knows {', '.join(called())}")
-    return apply(function, [_read(a) for a in args])
+    return apply(function, list(map(_read, args)))
 
 
 # -- using ----------------------------------------------------------------------------------------
@@ -264,10 +268,8 @@ def text_of(
     expr: Expr,
     names: Mapping[str, str] | None = None,
     literal: Callable[[Constant], str] | None = None,
-    near: bool = False,
 ) -> str:
-    """The text: `names` for arguments, `literal(number)` for constants; with `near`, functions
-    that have a branch-free form for arguments near 0 are called by it."""
+    """The text: `names` for arguments, `literal(number)` for constants."""
     literal = literal or plain_literal
 
     def shown(node: Expr, binding: int) -> str:
@@ -278,9 +280,7 @@ def text_of(
         assert isinstance(node, Apply)
         function, args = node.function, node.args
         if not function.binding:
-            name = function.near if near and function.near and _is_atom(args[0]) else ""
-            inside = ", ".join(shown(a, 0) for a in args)
-            return f"{name or function.spelling}({inside})"
+            return f"{function.spelling}({', '.join(shown(a, 0) for a in args)})"
         own = function.binding
         if len(args) == 1:
             text = f"{function.spelling}{shown(args[0], own)}"
@@ -293,12 +293,8 @@ def text_of(
     return shown(expr, 0)
 
 
-def _is_atom(node: Expr) -> bool:
-    return isinstance(node, Arg)
-
-
 def near_arguments(expr: Expr) -> list[str]:
-    """The arguments that must not be far from 0 for the forms of `text_of(near=True)`."""
+    """The arguments that must not be far from 0 for the branch-free forms of functions."""
     names = [
         e.args[0].name
         for e in ordered(expr)

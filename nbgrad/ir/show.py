@@ -1,23 +1,36 @@
-"""Kernels and cores as text for people: nothing reads it back."""
+"""Functions, kernels and cores as text for people: nothing reads it back."""
 
 from collections.abc import Callable, Hashable, Iterable
+from typing import Any
 
 from .affine import Affine
-from .core import Address, Core, CoreStep, If, Repeat, RunCore, RunDevice, RunKernel
-from .numba_text import indented, operand_text, position_text, variable
+from .core import Core, CoreStep, Device, Repeat
+from .kernel_text import buffer_text, indented, operand_text, position_text, variable
 from .scalar import NAMES, text_of
 from .statements import (
     Accumulate,
+    Address,
+    Allocate,
     Assign,
+    Break,
+    Call,
     Chunks,
+    Continue,
     For,
+    Function,
     Gemm,
+    If,
     Kernel,
     Load,
     Pieces,
+    Pointer,
+    PointTo,
     Position,
+    Raise,
+    Return,
     Store,
     Variable,
+    While,
 )
 
 NameOf = Callable[[Hashable], str]
@@ -59,24 +72,36 @@ class Shown:
         if isinstance(s, If):
             lines = [f"if {operand_text(s.condition)}", *indented(self._steps(s.then))]
             return lines + ["else", *indented(self._steps(s.otherwise))] * bool(s.otherwise)
-        if isinstance(s, RunKernel):
-            text = _kernel(s.kernel)
-            name = self._kernels.setdefault(text, f"{s.kernel.label}{len(self._kernels)}")
-            operands = [*map(self._pointer, s.pointers), *map(operand_text, s.numbers)]
-            return [_call(name, operands, s.results)]
-        if isinstance(s, RunDevice):
-            return [_call(s.function, [*map(self._pointer, s.pointers), *map(str, s.sizes)])]
-        if isinstance(s, RunCore):
-            if id(s.core) not in self._cores:
-                self._cores[id(s.core)] = self._core(s.core)
+        if isinstance(s, Call):
             operands = [
-                self._pointer(x) if isinstance(x, Address) else operand_text(x) for x in s.arguments
+                _at(self._name_of(x.buffer), x.at) if isinstance(x, Address) else operand_text(x)
+                for x in s.arguments
             ]
-            return [_call(s.core.name, operands, s.results)]
+            return [_call(self._callee(s.function), operands, s.results)]
         return _statement(s, self._name_of)
 
-    def _pointer(self, pointer: Address) -> str:
-        return _at(self._name_of(pointer.buffer), pointer.at)
+    def _callee(self, function: Kernel | Core | Device) -> str:
+        if isinstance(function, Kernel):
+            text = _kernel(function)
+            return self._kernels.setdefault(text, f"{function.label}{len(self._kernels)}")
+        if isinstance(function, Device):
+            return function.function.__name__
+        if id(function) not in self._cores:
+            self._cores[id(function)] = self._core(function)
+        return function.name
+
+
+def function_text(function: Function) -> str:
+    """A function, with its statements indented."""
+    parameters = [f"{name}: {_type(kind)}" for name, kind in function.parameters]
+    results = f" -> {', '.join(map(str, function.results))}" if function.results else ""
+    notes = f"  # {', '.join(sorted(function.attributes))}" if function.attributes else ""
+    head = f"function {function.name}({', '.join(parameters)}){results}{notes}"
+    return _block(head, _body(function.body))
+
+
+def _type(kind: Any) -> str:
+    return f"{kind.dtype}*" if isinstance(kind, Pointer) else str(kind)
 
 
 def _kernel(kernel: Kernel) -> str:
@@ -88,40 +113,67 @@ def _kernel(kernel: Kernel) -> str:
 
 
 def _body(body: Iterable) -> list[str]:
-    return [line for statement in body for line in _statement(statement, lambda i: f"p{i}")]
+    return [line for statement in body for line in _statement(statement, buffer_text)]
 
 
-def _statement(s, name_of: NameOf) -> list[str]:
-    if isinstance(s, For):
-        head = f"for {variable(s.axis)} in {s.start}, ..., {s.stop - 1}{_piece(s)}"
-        return [head, *indented(_body(s.body))]
-    if isinstance(s, Chunks):
-        axis, loop = variable(s.loop.axis), s.loop
-        head = f"for {axis} in {loop.start}, ..., {loop.stop - 1}{_piece(loop)} by {s.size}"
-        inside = [*_body(s.before), f"for {axis} in these", *indented(_body(loop.body)),
-                  *_body(s.after)]  # fmt: skip
-        return [head, *indented(inside)]
-    if isinstance(s, Pieces):
-        joins = [line for join in s.joins for line in _statement(join, name_of)]
-        return [f"{s.count} pieces, in any order", *indented(_body(s.part.body)), *joins]
-    if isinstance(s, Assign):
-        names = dict(zip(NAMES, map(operand_text, s.operands), strict=False))
-        return [f"{s.target}: {s.dtype} = {text_of(s.body, names)}"]
-    if isinstance(s, Position):
-        return [f"{s.target} = {position_text(s.at)}"]
-    if isinstance(s, Variable):
-        return [f"{s.target} = {operand_text(s.start)}"]
-    if isinstance(s, Accumulate):
-        return [f"{s.target} = {s.kind.name}({s.target}, {operand_text(s.value)})"]
-    if isinstance(s, Load):
-        return [f"{s.target}: {s.dtype} = {name_of(s.buffer)}[{position_text(s.at)}]"]
-    if isinstance(s, Store):
-        place, value = f"{name_of(s.buffer)}[{position_text(s.at)}]", operand_text(s.value)
-        return [f"{place} = {value if s.kind is None else f'{s.kind.name}({place}, {value})'}"]
+def _statement(s: Any, name_of: NameOf) -> list[str]:
+    match s:
+        case For(axis=axis, start=start, stop=stop):
+            last = f"{stop} - 1" if isinstance(stop, str) else stop - 1
+            head = f"for {variable(axis)} in {start}, ..., {last}{_piece(s)}"
+            return [head, *indented(_body(s.body))]
+        case Chunks(loop=loop):
+            axis = variable(loop.axis)
+            head, *_ = _statement(loop, name_of)
+            inside = [*_body(s.before), f"for {axis} in these", *indented(_body(loop.body)),
+                      *_body(s.after)]  # fmt: skip
+            return [f"{head} by {s.size}", *indented(inside)]
+        case Pieces():
+            joins = [line for join in s.joins for line in _statement(join, name_of)]
+            return [f"{s.count} pieces, in any order", *indented(_body(s.part.body)), *joins]
+        case While():
+            return ["while true", *indented(_body(s.body))]
+        case If():
+            lines = [f"if {operand_text(s.condition)}", *indented(_body(s.then))]
+            return lines + ["else", *indented(_body(s.otherwise))] * bool(s.otherwise)
+        case Assign():
+            names = dict(zip(NAMES, map(operand_text, s.operands), strict=False))
+            return [f"{s.target}: {s.dtype} = {text_of(s.body, names)}"]
+        case Position():
+            return [f"{s.target} = {position_text(s.at)}"]
+        case Variable():
+            return [f"{s.target} = {operand_text(s.start)}"]
+        case Accumulate():
+            return [f"{s.target} = {s.kind.name}({s.target}, {operand_text(s.value)})"]
+        case Load():
+            return [f"{s.target}: {s.dtype} = {name_of(s.buffer)}[{position_text(s.at)}]"]
+        case Store():
+            place, value = f"{name_of(s.buffer)}[{position_text(s.at)}]", operand_text(s.value)
+            return [f"{place} = {value if s.kind is None else f'{s.kind.name}({place}, {value})'}"]
+        case Call(function=function):
+            name = function if isinstance(function, str) else function.name
+            return [_call(name, map(_part, s.arguments), s.results)]
+        case Allocate():
+            return [f"{s.target} = {s.count} x {s.dtype} on the stack"]
+        case PointTo():
+            return [f"{s.target} = ({s.dtype}*) {_part(s.address)}"]
+        case Return():
+            return [f"return {', '.join(map(operand_text, s.values))}".rstrip()]
+        case Raise():
+            return [f"raise {s.error}({s.message!r})"]
+        case Break() | Continue():
+            return [type(s).__name__.lower()]
     assert isinstance(s, Gemm), s
     (m, n, k), (ta, tb) = s.sizes, s.turned
     a, b, c = (_at(name_of(buffer), at) for buffer, at in (s.a, s.b, s.c))
     return [f"{c} = {a}{'.T' * ta} @ {b}{'.T' * tb}  ({m} x {k} by {k} x {n})"]
+
+
+def _part(x: Any) -> str:
+    """An argument of a call."""
+    if isinstance(x, Function):
+        return x.name
+    return _at(buffer_text(x.buffer), x.at) if isinstance(x, Address) else operand_text(x)
 
 
 def _piece(loop: For) -> str:
@@ -141,4 +193,4 @@ def _block(head: str, lines: Iterable[str]) -> str:
     return "\n".join([head, *indented(lines)])
 
 
-__all__ = ["Shown"]
+__all__ = ["Shown", "function_text"]

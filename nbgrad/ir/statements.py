@@ -16,7 +16,7 @@ from .affine import Affine
 from .functions import Constant
 from .reductions import Reduction
 from .scalar import Expr
-from .sizes import is_dynamic, names_in
+from .sizes import Size, names_in
 
 
 @dataclass(frozen=True)
@@ -162,14 +162,24 @@ class Address:
 class Call:
     """Call a function on pointers and numbers in the order of its parameters; it gives `results`.
 
-    `function` is a `Function`, or the name of a function that the target knows. A function as an
-    argument is its address.
+    `function` is a `Function`, or the name of a function that the target knows; in a core, a
+    `Kernel`, the `Core` of a step or a `Device`. A function as an argument is its address.
     """
 
-    function: "Function | str"
-    arguments: tuple["Address | Operand | Function", ...]
+    function: Any
+    arguments: tuple[Any, ...]  # each an Address, an Operand or a Function
     results: tuple[str, ...] = ()
     dtypes: tuple[np.dtype, ...] = ()  # of the results
+
+    @property
+    def pointers(self) -> tuple[Address, ...]:
+        """The arguments that are pointers."""
+        return tuple(x for x in self.arguments if isinstance(x, Address))
+
+    @property
+    def numbers(self) -> tuple[Operand, ...]:
+        """The arguments that are numbers."""
+        return tuple(x for x in self.arguments if isinstance(x, (str, Literal)))
 
 
 @dataclass(frozen=True)
@@ -295,21 +305,12 @@ def sizes_in(code: Any) -> tuple[str, ...]:
     stack = [code]
     while stack:
         part = stack.pop()
-        if is_dynamic(part):
+        if isinstance(part, Size):
             found |= names_in(part)
-        elif isinstance(part, Assign):
-            stack += part.operands
-        elif isinstance(part, Load):  # whose buffer may be a value of a graph
-            stack.append(part.at)
-        elif isinstance(part, Store):
-            stack += [part.at, part.value]
-        elif isinstance(part, Gemm):
-            places = [at for _, at in (part.a, part.b, part.c)]
-            stack += [part.sizes, part.strides, part.products, *places]
         elif isinstance(part, tuple):
             stack += part
-        elif is_dataclass(part):
-            stack += vars(part).values()
+        elif is_dataclass(part):  # a buffer may be a value of a graph
+            stack += [x for name, x in vars(part).items() if name != "buffer"]
     return tuple(sorted(found))
 
 

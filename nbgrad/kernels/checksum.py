@@ -1,4 +1,4 @@
-"""A checksum of an array: whether its contents are those of before."""
+"""A checksum of the contents of an array, to detect changes."""
 
 import numpy as np
 

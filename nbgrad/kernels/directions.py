@@ -1,8 +1,8 @@
-"""Slopes of reductions along a direction, and the pullbacks of those: second derivatives.
+"""Directional derivatives of reductions, and their pullbacks: second derivatives.
 
-As in `reduce.py`, an array is seen as (outer, length, inner), of which the middle is reduced. Each
-kernel passes once over the array `x` and the direction `x_dot`. `out` is what `x` was reduced to,
-all of it finite: a slope of 0 times inf would be nan here.
+As in `reduce.py`, an array is viewed as (outer, length, inner), and the middle axis is reduced.
+Each kernel reads the array `x` and the direction `x_dot` once. `out`, the reduction of `x`, must be
+finite: a slope of 0 times inf would be nan here.
 """
 
 from ..compiler.attributes import noalias

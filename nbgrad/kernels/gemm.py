@@ -1,11 +1,11 @@
-"""Products of matrices by kernels of our own, where vectors have 512 bits.
+"""Matrix products c = op(a) @ op(b) on processors with 512-bit vectors.
 
-OpenBLAS as wheels bring it knows few of the processors that have them: it takes the others for
-older ones, and half of their speed. So there is a product of our own, c = op(a) @ op(b).
+The OpenBLAS in wheels recognises few of these processors. It uses kernels of older ones for the
+others, at half the speed.
 
-There is machine code of it once a process, not in each program: programs call what a table holds,
-which compiled code knows by its symbol. At first that is a function of Python's, which has the
-kernel compiled or loaded, puts its address there, and goes on with it.
+A kernel is compiled once per process, not in each program: programs call it through a table of
+addresses, which has a symbol. Initially, an entry is a Python function, which compiles or loads the
+kernel, stores its address in the table, and calls it.
 """
 
 import ctypes
@@ -15,17 +15,17 @@ from typing import Any
 
 import llvmlite.binding
 import numpy as np
-from llvmlite import ir
 from numba.core import types
 
 from ..compiler.host import is_wide
-from ..compiler.kernel import Extern, Kernel, device, instruction, kernel
+from ..compiler.instruction import Extern, instruction
+from ..compiler.kernel import Kernel, device, kernel
 from ..compiler.pointers import address, at_f4, at_f8, scratch, shift
 from ..threads import pool
-from ..threads.helpers import LIMIT, handed, may_spread, packed, spread
+from ..threads.helpers import LIMIT, handed, packed, spread
 from .tiles import product, strided_product
 
-__all__ = ["call_gemm", "is_own", "is_spread", "prepare"]
+__all__ = ["is_spread", "is_worth", "own_product", "prepare"]
 
 _MUCH = 1 << 18
 """Multiply-adds from which on it is used: a fifth of a second to compile, once for all programs, is
@@ -41,15 +41,6 @@ _SYMBOL = "nbgrad_gemm"
 _SIZES = 11
 _KINDS = 2
 """Dtypes: the table holds a kernel for each, and then one for each on threads."""
-
-
-def is_own(builder: Any, *sizes: Any) -> Any:
-    """Write whether a product is ours, and not that of BLAS: on a processor with wide vectors,
-    where its `sizes`, and how many there are, come to enough work to compile it for."""
-    if not is_wide():
-        return ir.Constant(ir.IntType(1), 0)
-    work = functools.reduce(builder.mul, sizes)
-    return builder.icmp_signed(">=", work, work.type(_MUCH))
 
 
 def is_spread(m: int, n: int, k: int) -> bool:
@@ -104,16 +95,10 @@ def _own_by_one(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     _enter(0 if dtype_of(c) is DOUBLE else 1, a, b, c, m, n, k, ta, tb, lda, ldb, ldc)
 
 
-@instruction(strided_product, (_own_by_one,))
-def _whole(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+@instruction(row=(_own_by_one,))
+def _whole(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     """A product by one thread, by the machine code that there is of it."""
-
-    def codegen(context, builder, signature, args):
-        a, b, c, *sizes = args
-        _call(context, builder, _by_one(signature.args[0].dtype), (a, b, c), sizes)
-        return context.get_dummy_value()
-
-    return types.void(a, b, c, *(types.int64,) * (_SIZES - 3)), codegen
+    strided_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc)
 
 
 @device
@@ -157,10 +142,10 @@ _Function = ctypes.CFUNCTYPE(
 
 
 def _found(place: int) -> Any:
-    """What runs products until there is a kernel: it puts the kernel's address into the table.
+    """Return the initial entry of the table, which replaces itself by the address of the kernel.
 
-    One for threads is made when they may run and one thread has multiplied for as long as that
-    takes; until then it is the kernel by one."""
+    The multithreaded kernel is compiled once single-threaded products have taken as long as its
+    compilation; until then the single-threaded kernel runs."""
     kernel, dtype = _KERNELS[place]
     alone, done = place % _KINDS, 0
 
@@ -183,7 +168,7 @@ def _found(place: int) -> Any:
 
 @functools.cache
 def _address(kernel: Kernel) -> int:
-    """Where the machine code of a kernel is."""
+    """Return the address of the machine code of a kernel."""
     dispatcher: Any = kernel.dispatcher
     kinds = (types.int64,) * _SIZES
     dispatcher.compile(kinds)
@@ -213,34 +198,3 @@ _first = [_found(place) for place in range(len(_KERNELS))]
 for _place, _run in enumerate(_first):
     _TABLE[_place] = ctypes.cast(_run, ctypes.c_void_p).value or 0
 llvmlite.binding.add_symbol(_SYMBOL, ctypes.addressof(_TABLE))
-
-
-def call_gemm(context, builder, dtype, pointers, sizes, turned, strides) -> None:
-    """Write the call of a product: c = op(a) @ op(b), whose rows are `strides` apart."""
-    word = context.get_value_type(types.int64)
-    work = functools.reduce(builder.mul, sizes)
-    is_spread = builder.icmp_signed(">=", work, word(_SPREAD))
-    is_spread = builder.and_(is_spread, may_spread(builder))
-    place = _by_one(dtype)
-    place = builder.select(is_spread, builder.add(place, word(_KINDS)), place)
-    flags = [builder.zext(flag, word) for flag in turned]
-    _call(context, builder, place, pointers, [*sizes, *flags, *strides])
-
-
-def _by_one(dtype) -> Any:
-    """Where the kernel for matrices of a dtype, by one thread, stands in the table."""
-    return ir.IntType(64)(0 if dtype == types.float64 else 1)
-
-
-def _call(context, builder, place, pointers, sizes) -> None:
-    """Write the call of a kernel of the table."""
-    word = context.get_value_type(types.int64)
-    kinds = (types.int64,) * _SIZES
-    table = builder.module.globals.get(_SYMBOL) or ir.GlobalVariable(builder.module, word, _SYMBOL)
-    address = builder.load(builder.gep(table, [place]))
-    convention = context.call_conv
-    function = builder.inttoptr(
-        address, convention.get_function_type(types.none, kinds).as_pointer()
-    )
-    given = [builder.ptrtoint(pointer, word) for pointer in pointers]
-    convention.call_function(builder, function, types.none, kinds, [*given, *sizes])

@@ -1,7 +1,7 @@
-"""Matrix products and both their pullbacks: loops where small, BLAS above.
+"""Matrix products and their pullbacks: loops for small matrices, BLAS for others.
 
-Matrices are contiguous; `ta` and `tb` say that one is given transposed. From Python they are 1 or
-0: Numba knows an int at once, where it looks a bool up.
+Matrices are contiguous; `ta` and `tb` say whether one is transposed. Python passes them as 1 or 0,
+since Numba determines the type of an int faster than that of a bool.
 """
 
 import math

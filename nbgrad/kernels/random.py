@@ -1,11 +1,11 @@
-"""Random numbers by counting: Philox 4x32-10, and what is made of its bits.
+"""Counter-based random numbers: Philox 4x32-10, and distributions.
 
 Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011). A block of four
 32-bit words is a function of a key (64 bits) and of the number of the block, so draws need no
 hidden state. Here a state is two int64: the key, and the next block. Each block gives two doubles.
 
-The `fill` functions take pointers and are what compiled programs call; the kernels hand them the
-pointers of arrays, so that both give the same bits.
+Compiled programs call the `fill` functions, which take pointers. The kernels call them with the
+pointers of arrays, so that both return the same bits.
 """
 
 import math

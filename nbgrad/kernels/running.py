@@ -80,7 +80,7 @@ def running_sums(x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
     return out
 
 
-def _recurred(a, b, out, rows, columns):
+def recurred(a, b, out, rows, columns):
     """out[i, j] = b[i, j] + a[i, j] * out[i, j - 1]"""
     for i in range(rows * (columns > 0)):
         last = out[i * columns] = b[i * columns]
@@ -89,7 +89,7 @@ def _recurred(a, b, out, rows, columns):
             out[j] = last
 
 
-def _recurred_back(a, b, out, rows, columns):
+def recurred_back(a, b, out, rows, columns):
     """out[i, j] = b[i, j] + a[i, j + 1] * out[i, j + 1]"""
     for i in range(rows * (columns > 0)):
         end = (i + 1) * columns - 1
@@ -99,8 +99,8 @@ def _recurred_back(a, b, out, rows, columns):
             out[j] = last
 
 
-recurred, recurred_back = device(_recurred), device(_recurred_back)
-recurred_of_arrays, recurred_back_of_arrays = kernel(_recurred), kernel(_recurred_back)
+recurred_of_arrays, recurred_back_of_arrays = kernel(recurred), kernel(recurred_back)
+recurred, recurred_back = device(recurred), device(recurred_back)
 
 
 @device

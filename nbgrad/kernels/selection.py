@@ -1,7 +1,7 @@
-"""Positions of which some are as sorting has them: on pointers, and, as all orders, of arrays.
+"""Partitioning, as in `np.argpartition`: on pointers, and of arrays.
 
-Of a long row a sample tells two numbers between which what is sought lies, and one pass parts the
-positions by these: what is left after it is an eighth or so of them.
+For a long row, two pivots around the wanted elements are taken from a sample. One pass partitions
+the positions by these; about an eighth of them remains.
 """
 
 import numpy as np

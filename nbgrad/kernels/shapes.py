@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from math import prod
 from typing import Any, Literal
 
@@ -36,7 +36,7 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
         require_axes(shape, op)
     try:
         common = np.broadcast_shapes(*shapes)
-        if all(type(n) is int for shape in shapes for n in shape):
+        if {int}.issuperset(map(type, chain.from_iterable(shapes))):
             return common
         # Integers that are more than that stay what they are.
         lengths = [shape[::-1][i : i + 1] for i in range(len(common)) for shape in shapes]

@@ -1,20 +1,18 @@
-"""Orders and positions among sorted numbers: on pointers, for compiled programs.
+"""Sorting and searching, as in `np.argsort` and `np.searchsorted`: on pointers, for compiled
+programs.
 
-Numbers are compared by integers that lie as they do, their images. To sort a row, the leading bits
-of its images that vary are put into words above the positions: no two words are equal, equal
-numbers stay in order, and nothing is carried along. Many short rows are sorted together, each in a
-lane of vectors, by a network that asks for no branch; others digit by digit. Numbers whose words
-differ in the position alone are merged by their images.
+Numbers are compared by their images, integers in the same order. To sort a row, the leading bits of
+the images that vary are combined with the positions in words: no two words are equal, the order is
+stable, and no positions are moved along. Many short rows are sorted together, each in a lane of
+vectors, by a branch-free sorting network; others by radix sort. Numbers whose words differ only in
+the position are merged by their images.
 """
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba.core import types
 
 from ..compiler.attributes import minsize, noinline
-from ..compiler.kernel import device, instruction
+from ..compiler.instruction import instruction
+from ..compiler.kernel import device
 from ..compiler.pointers import hidden, i8, scratch, shift
 
 __all__ = ["image", "in_lanes", "merged", "ordered", "ordered_together", "searched"]
@@ -25,7 +23,9 @@ _DIGIT, _BYTE = 11, 8  # bits of a digit, of long rows and of short ones
 _SORTED = 33  # bits by which digits sort; few rows have numbers that differ below only
 
 
-def _image(x):
+@instruction
+def image(x):
+    """An integer that lies among others as x does: nan last, and both zeros are one number."""
     if np.asarray(x).dtype.kind != "f":
         x = int(x) - (1 << 63 if np.asarray(x).dtype == np.uint64 else 0)
         return np.int64(x)
@@ -33,36 +33,10 @@ def _image(x):
     return np.int64(2**63 - 1 if x != x else bits ^ (2**63 - 1) if bits < 0 else bits)
 
 
-@instruction(_image)
-def image(typingctx, x):
-    """An integer that lies among others as x does: nan last, and both zeros are one number."""
-
-    def codegen(context, builder, signature, args):
-        word = ir.IntType(64)
-        (value,) = args
-        kind: Any = x
-        if isinstance(x, types.Integer):
-            wide = builder.sext if kind.signed else builder.zext
-            value = wide(value, word) if kind.bitwidth < 64 else value
-            return builder.xor(value, word(1 << 63)) if x == types.uint64 else value
-        value = builder.fpext(value, ir.DoubleType()) if x == types.float32 else value
-        value = builder.fadd(value, ir.Constant(value.type, 0.0))
-        bits = builder.bitcast(value, word)
-        turned = builder.and_(builder.ashr(bits, word(63)), word(2**63 - 1))
-        isnan = builder.fcmp_unordered("uno", value, value)
-        return builder.select(isnan, word(2**63 - 1), builder.xor(bits, turned))
-
-    return types.int64(x), codegen
-
-
-@instruction(lambda k, least, count: np.int64((int(k) - int(least)) >> int(count)))
-def above(typingctx, k, least, count):
+@instruction
+def above(k, least, count):
     """How far k lies above `least`, in units of 2**count; count is less than 64."""
-
-    def codegen(context, builder, signature, args):
-        return builder.lshr(builder.sub(*args[:2]), args[2])
-
-    return types.int64(types.int64, types.int64, types.int64), codegen
+    return np.int64((int(k) - int(least)) >> int(count))
 
 
 def in_lanes(rows, columns):
@@ -70,14 +44,10 @@ def in_lanes(rows, columns):
     return rows >= _LANES and columns <= _LONG
 
 
-@instruction(lambda x: (int(x) % 2**64).bit_length())
-def length(typingctx, x):
+@instruction
+def length(x):
     """How many bits x has, as one without a sign."""
-
-    def codegen(context, builder, signature, args):
-        return builder.sub(ir.Constant(args[0].type, 64), builder.ctlz(args[0], ir.IntType(1)(0)))
-
-    return types.int64(types.int64), codegen
+    return (int(x) % 2**64).bit_length()
 
 
 @device

@@ -1,4 +1,4 @@
-"""Factors of square matrices and what is made of them, on pointers, for compiled programs.
+"""LU, Cholesky and QR factorisations, solutions and inverses: on pointers, for compiled programs.
 
 `lu` holds, for each of `count` matrices of n rows, the unit lower and the upper factor in one
 matrix, and behind it a row of the rows that were exchanged (Golub and Van Loan, Matrix

@@ -1,5 +1,5 @@
-"""The loops of a product of matrices, written in LLVM's terms: they are about vectors in registers,
-and Numba takes five times as long over the same loops in Python.
+"""The inner loops of matrix products as LLVM code, with vectors in registers; Numba takes five
+times as long to compile the same loops in Python.
 
 A tile of c = op(a) @ op(b), `ROWS` rows of two vectors, is summed in registers over up to `DEPTH`
 terms; the columns of b that it reads lie packed one after another, so that they stay in the nearest
@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from ..compiler.host import widen
-from ..compiler.kernel import instruction
+from ..compiler.instruction import instruction
 
 __all__ = ["product", "strided_product"]
 
@@ -256,12 +256,7 @@ def _text(dtype: np.dtype) -> tuple[str, str]:
     return function.name, re.sub(r"!(\d+)", lambda found: f"!{own + int(found[1])}", text)
 
 
-@instruction(strided_product, ("written", _text))
-def product(typingctx, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
+@instruction(row=("written", _text))
+def product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
     """c = op(a) @ op(b); integers say what is turned."""
-
-    def codegen(context, builder, signature, args):
-        _write(builder, signature.args[0].dtype, args)
-        return context.get_dummy_value()
-
-    return types.void(a, b, c, *(types.intp,) * 8), codegen
+    strided_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc)

@@ -78,25 +78,15 @@ def _shaped(items: list, shape: tuple[int, ...]) -> Any:
 
 def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **options: Any) -> Any:
     """`np.apply_along_axis`, for tracked arrays and functions that return tracked values."""
-    arr = functions["given"](arr)
-    rows = np.moveaxis(arr, axis, -1)
-    shape = rows.shape[:-1]
-    found = [func1d(rows[index], *args, **options) for index in np.ndindex(shape)]
-    if highest(*found) is None:
-        return np.apply_along_axis(func1d, axis, arr, *args, **options)
-    out = np.stack([functions["given"](item) for item in found])
-    ends = out.shape[1:]
-    out = np.reshape(out, (*shape, *ends))
-    first = range(arr.ndim)[axis]
-    return np.moveaxis(out, range(len(shape), out.ndim), range(first, first + len(ends)))
+    out = functions[np.apply_along_axis](func1d, axis, arr, *args, **options)
+    if isinstance(out, Array):
+        return out
+    return np.apply_along_axis(func1d, axis, arr, *args, **options)
 
 
 def apply_over_axes(func: Callable, a: Any, axes: Any) -> Any:
     """`np.apply_over_axes`, for tracked arrays."""
-    for axis in np.atleast_1d(axes):
-        found = func(a, int(axis))
-        a = found if found.ndim == a.ndim else np.expand_dims(found, int(axis))
-    return a
+    return functions[np.apply_over_axes](func, a, axes)
 
 
 class ndenumerate(np.ndenumerate):

@@ -16,8 +16,6 @@ from .engines import Engine, Tell
 from .versions import here, require_same, whoami
 from .work import Part, Seen, Share, Tree
 
-_CHECKED = 0xFFFFF  # bits of a checksum whose squares are summed in float64 without rounding
-
 
 class Ranks(Engine):
     """An MPI communicator: each rank passes its own shards and receives the total."""
@@ -38,16 +36,14 @@ class Ranks(Engine):
             self._names.append(name)
 
     def step(self, share: Share, params: Any, shards: Sequence[Any]) -> Part:
-        """Return the sum of the parts of all ranks, with one Allreduce.
+        """Return the sum of the parts of all ranks.
 
-        A rank that fails takes part in it, so that no other rank waits forever, and all ranks raise
-        an error.
+        A rank that fails takes part in the exchange before the sum, so that no other rank waits
+        forever, and all ranks raise an error.
         """
         started = time.perf_counter()
         leaves = [x for x in trees.flatten(params)[0] if trees.is_differentiable(x)]
         size = 2 + sum(map(np.size, leaves))
-        self._require_equal(size, leaves)
-        check = _checksum(leaves)
         failure, tree = None, Tree()
         tree.add(Part(np.zeros(size), ()))  # for a rank without shards
         try:
@@ -56,46 +52,35 @@ class Ranks(Engine):
         except Exception as error:
             failure = error
         part = tree.sum()
-        sent = np.zeros(size + 3 + 2 * self._size)
-        times, rows = sent[size + 3 : size + 3 + self._size], sent[size + 3 + self._size :]
-        sent[:size] = part.total
-        sent[size : size + 3] = failure is not None, check, check * check
-        times[self._rank] = time.perf_counter() - started
-        rows[self._rank] = sum(seen.rows for seen in part.seen)
-        found = np.empty_like(sent)
-        self._comm.Allreduce(sent, found)
+        rows, seconds = sum(seen.rows for seen in part.seen), time.perf_counter() - started
+        mine = np.array([failure is not None, size, _checksum(leaves), rows, seconds])
+        every = np.empty((self._size, len(mine)))
+        self._comm.Allgather(mine, every)
+        failed, sizes, checks, rows, seconds = every.T
+        # An Allreduce of buffers of unequal lengths would abort or hang.
+        if np.ptp(sizes):
+            shapes = ", ".join(str(np.shape(x)) for x in leaves)
+            raise WorkerError(
+                f"parallel: ranks have between {sizes.min() - 2:.0f} and {sizes.max() - 2:.0f} "
+                f"parameters, and rank {self._rank} has arrays of shapes {shapes}: pass the same "
+                "parameters on all ranks, for example with comm.bcast(params)"
+            )
         if failure is not None:
             raise failure
-        failed, total, squares = map(int, found[size : size + 3])
-        if failed:
+        if failed.any():
             raise WorkerError(
-                f"parallel: {failed} of the {self._size} ranks failed in this step; see their own "
-                "errors"
+                f"parallel: {failed.sum():.0f} of the {self._size} ranks failed in this step; see "
+                "their own errors"
             )
-        if squares * self._size != total * total:
+        if np.ptp(checks):
             raise WorkerError(
                 f"parallel: the parameters differ between the {self._size} ranks: use the same "
                 "seed or comm.bcast(params), and update all ranks with the same result"
             )
-        times, rows = np.split(found[size + 3 :], 2)
-        each = zip(range(self._size), self._names, map(int, rows), times.tolist(), strict=True)
-        return Part(found[:size], tuple(Seen(*one) for one in each))
-
-    def _require_equal(self, size: int, leaves: list[Any]) -> None:
-        """Raise WorkerError in all ranks if their parameters differ in size.
-
-        An Allreduce of buffers of unequal lengths would abort or hang.
-        """
-        found = np.empty(2, np.int64)
-        self._comm.Allreduce(np.array([size, -size]), found, import_module("mpi4py.MPI").MAX)
-        most, least = found[0] - 2, -found[1] - 2
-        if most != least:
-            shapes = ", ".join(str(np.shape(x)) for x in leaves)
-            raise WorkerError(
-                f"parallel: ranks have between {least} and {most} parameters, and rank "
-                f"{self._rank} has arrays of shapes {shapes}: pass the same parameters on all "
-                "ranks, for example with comm.bcast(params)"
-            )
+        total = np.empty(size)
+        self._comm.Allreduce(part.total, total)
+        each = zip(range(self._size), self._names, map(int, rows), seconds.tolist(), strict=True)
+        return Part(total, tuple(Seen(*one) for one in each))
 
     def map(self, f: Callable, items: Sequence[Any], tell: Tell) -> list[Any]:
         """Compute every size-th item on each rank, and return all results on all ranks."""
@@ -151,4 +136,4 @@ def _checksum(leaves: list[Any]) -> int:
     check = 0
     for x in leaves:
         check = zlib.crc32(np.ascontiguousarray(x).view(np.uint8).data, check)
-    return check & _CHECKED
+    return check

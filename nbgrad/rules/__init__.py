@@ -10,6 +10,7 @@ from . import (
     draws,
     elementary,
     evalpoly,
+    extremes,
     index,
     layout,
     linalg,

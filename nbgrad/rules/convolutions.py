@@ -4,6 +4,7 @@ import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
+from ..kernels import running
 from .dtypes import held, type_of
 from .families import Bilinear, sample
 from .forms import reductions as forms
@@ -50,14 +51,14 @@ convolve_row = Bilinear(
     lambda x, y: Aval.of((x.shape[0] + y.shape[0] - 1,), type_of(np.multiply, x, y)),
     lambda ct, x, y: _inside(ct, np.flip(y)), lambda ct, x, y: _inside(ct, np.flip(x)),
     samples=[sample((4,), (3,)), sample((2,), (5,)), sample((1,), (3,)), sample((1,), (1,))],
-    function=np.convolve, form=forms.of_rows("convolved"), batch=_full_batch,
+    function=np.convolve, form=forms.of_rows(running.convolved), batch=_full_batch,
 )  # fmt: skip
 overlap_row = Bilinear(
     "overlap", lambda x, y: np.convolve(held(x), held(y), "valid"),
     lambda x, y: Aval.of((x.shape[0] - y.shape[0] + 1,), type_of(np.multiply, x, y)),
     lambda ct, x, y: _full(ct, np.flip(y)), lambda ct, x, y: np.flip(_inside(x, np.flip(ct))),
     samples=[sample((4,), (3,)), sample((5,), (2,)), sample((3,), (1,)), sample((1,), (1,))],
-    reference=lambda x, y: np.convolve(x, y, "valid"), form=forms.of_rows("overlapped"),
+    reference=lambda x, y: np.convolve(x, y, "valid"), form=forms.of_rows(running.overlapped),
     batch=_inside_batch,
     notes="the convolution in mode 'valid', where the second argument is not longer",
 )  # fmt: skip

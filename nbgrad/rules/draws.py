@@ -13,13 +13,13 @@ from .families import sample
 class Draw(Primitive):
     """An array filled from a state of two int64: a key, and the number of the next block.
 
-    `fill` names the device function on pointers that compiled programs call; `params`, with
+    `fill` is the device function on pointers that compiled programs call; `params`, with
     examples, are the numbers that it takes in order.
     """
 
     differentiable = False
 
-    def __init__(self, name: str, kernel: Callable, fill: str, dtype: type, **params):
+    def __init__(self, name: str, kernel: Callable, fill: Callable, dtype: type, **params):
         state = np.array([7, 0])
         samples = [sample(state, shape=shape, **params) for shape in ((3,), (2, 3), ())]
         super().__init__(
@@ -47,7 +47,9 @@ class Draw(Primitive):
         return graph.reshape(flat, symbol.shape)
 
 
-uniform = Draw("random_uniform", kernels.uniform, "fill_uniform", np.float64, low=0.0, width=1.0)
-normal = Draw("random_normal", kernels.normal, "fill_normal", np.float64, mean=0.0, std=1.0)
-integers = Draw("random_integers", kernels.integers, "fill_integers", np.int64, high=5)
-permutation = Draw("random_permutation", kernels.permutation, "fill_permutation", np.int64)
+uniform = Draw(
+    "random_uniform", kernels.uniform, kernels.fill_uniform, np.float64, low=0.0, width=1.0
+)
+normal = Draw("random_normal", kernels.normal, kernels.fill_normal, np.float64, mean=0.0, std=1.0)
+integers = Draw("random_integers", kernels.integers, kernels.fill_integers, np.int64, high=5)
+permutation = Draw("random_permutation", kernels.permutation, kernels.fill_permutation, np.int64)

@@ -12,9 +12,10 @@ from . import batching
 from .activation import relu
 from .elementary import log
 from .families import Custom, WithoutDerivative, float_type, sample, scaled
-from .forms import softmax as forms
+from .forms import labels as forms
+from .forms.recorded import recorded
 from .layout import given
-from .softmax import logsoftmax, logsumexp, softmax
+from .softmax import log_shares, logsoftmax, logsumexp, softmax
 
 __all__ = [
     "cross_entropy", "hinge_loss", "logit_cross_entropy", "logsoftmax", "logsumexp", "mse",
@@ -130,6 +131,14 @@ def _matrix(x) -> tuple[int, int]:
     return (1, shape[0]) if len(shape) == 1 else (shape[0], shape[1])
 
 
+def _definition(x, y):
+    return np.sum(y * log_shares(x, axis=-1)) * (-1.0 / _matrix(x)[0])
+
+
+def _labels_definition(x, mask):
+    return np.sum(np.where(mask, log_shares(x, axis=-1), 0.0)) * (-1.0 / _matrix(x)[0])
+
+
 def _cross_entropy_compute(x, y):
     dtype = float_type(x.dtype, y.dtype)
     x, y = np.asarray(x, dtype), np.asarray(y, dtype)
@@ -178,7 +187,7 @@ cross_entropy_row = Custom(
     lambda x, y: Aval.of((), float_type(x, y)),
     _cross_entropy_rule, _cross_entropy_push,
     samples=[sample((3,), (3,)), sample((2, 3), (2, 3)), sample((1, 1), (1, 1))],
-    batch=_cross_entropy_batch, form=forms.cross_entropy, reference=_cross_entropy_reference,
+    batch=_cross_entropy_batch, form=recorded(_definition), reference=_cross_entropy_reference,
 )  # fmt: skip
 cross_entropy_row.plan_class = CrossEntropyPlan
 
@@ -232,7 +241,7 @@ label_cross_entropy_row = Custom(
     "label_cross_entropy", _labels_compute, lambda x, labels: Aval.of((), float_type(x)),
     _labels_rule, _labels_push, fused=_labels_fused,
     samples=[sample((3,), np.array(2)), sample((2, 3), np.array([2, 0]))], batch=_labels_batch,
-    form=forms.label_cross_entropy,
+    form=forms.label_cross_entropy(_labels_definition),
     reference=lambda x, labels: _cross_entropy_reference(
         x, np.eye(x.shape[-1], dtype=x.dtype)[labels]
     ),

@@ -1,4 +1,4 @@
-"""Reductions: sum, mean, max, min and prod."""
+"""Sums, means and products, and the undoing of broadcasting."""
 
 import functools
 import math
@@ -11,12 +11,12 @@ from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager.sums import MeanPlan, SumPlan, share_along
 from ..errors import DimensionMismatch
-from ..ir.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
+from ..ir.reductions import PRODUCT, SUM
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
 from . import batching, simplify
-from .arithmetic import divide, multiply
+from .arithmetic import multiply
 from .dtypes import FLOATS, float_type, held, in_dtype, kind_of, type_of
 from .families import Custom, Linear, is_finite, sample, scaled
 from .families.arrays import zeros_like
@@ -24,7 +24,7 @@ from .forms import layout
 from .forms import reductions as forms
 
 
-def _inferred(function: Callable) -> Callable:
+def inferred(function: Callable) -> Callable:
     """The `infer` of a reduction, with the dtype that NumPy's function gives."""
 
     def infer(x: Aval, *, axes, keepdims) -> Aval:
@@ -56,7 +56,7 @@ def _mean_transpose(ct, args, *, axes, keepdims):
     return _sum_transpose(ct, args, axes=axes, keepdims=keepdims)
 
 
-_samples = [
+samples = [
     sample((3,), axes=(0,), keepdims=False),
     sample((2, 3), axes=(0,), keepdims=False),
     sample((2, 3), axes=(1,), keepdims=True),
@@ -65,17 +65,17 @@ _samples = [
     sample((), axes=(), keepdims=False),
     sample((2, 3), axes=(0, 1), keepdims=False),
 ]
-_with_empty = [*_samples, sample((0, 3), axes=(0,), keepdims=False)]
+_with_empty = [*samples, sample((0, 3), axes=(0,), keepdims=False)]
 
 sum_row = Linear(
     "sum", lambda x, *, axes, keepdims: _total_of(np.sum, x, axes, keepdims),
-    _inferred(np.sum), _sum_transpose, function=np.sum, samples=_with_empty,
+    inferred(np.sum), _sum_transpose, function=np.sum, samples=_with_empty,
     along="axes", unit=True, form=forms.reduction(SUM),
 )  # fmt: skip
 mean_row = Linear(
     "mean",
     lambda x, *, axes, keepdims: _total_of(np.mean, x, axes, keepdims, share_along(x.shape, axes)),
-    _inferred(np.mean), _mean_transpose, function=np.mean, samples=_samples,
+    inferred(np.mean), _mean_transpose, function=np.mean, samples=samples,
     along="axes", form=forms.mean,
     simplify=functools.partial(simplify.scaled_sum, total=sum_row, product=multiply),
 )  # fmt: skip
@@ -149,104 +149,6 @@ def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
             f"{op}: where of shape {shape_of(where)} does not broadcast to the shape {shape}"
         )
     return np.where(where, a, a.dtype.type(neutral).item())
-
-
-def _ties(x, out, axes):
-    """The mask of the extreme elements, and their number, in the shape of `out`."""
-    mask = x == np.broadcast_to(opened(out, shape_of(x), axes), shape_of(x))
-    count = np.count_nonzero(mask, axis=axes)
-    count = np.maximum(count, 1)  # no element equals nan: derivative 0
-    return mask, np.reshape(count, shape_of(out)).astype(x.dtype)
-
-
-def _max_rule(ct, out, args, need, *, axes, keepdims):
-    shape = shape_of(args[0])
-    mask, count = _ties(args[0], out, axes)
-    part = opened(bind(divide, ct, count), shape, axes)
-    return [np.where(mask, np.broadcast_to(part, shape), 0.0)]
-
-
-def _max_push(tangents, out, args, *, axes, keepdims):
-    mask, count = _ties(args[0], out, axes)
-    total = np.sum(np.where(mask, tangents[0], 0.0), axis=axes, keepdims=keepdims)
-    return bind(divide, total, count)
-
-
-def _max_fused(ct, out, args, need, *, axes, keepdims):
-    x = args[0]
-    return [kernels.pulled(kernels.choice_pullback, ct, x, axes, out)] if axes else [ct]
-
-
-def _max_slope(x, out, x_dot, *, axes, keepdims):
-    return kernels.pushed(directions.choice_slope, x, x_dot, out, axes)
-
-
-def _max_curve(ct, out_dot, x, out, x_dot, *, axes, keepdims):
-    """None: the second derivative is 0."""
-
-
-def _extreme(function, ufunc, kind):
-    """The row of max or min, computed by NumPy, with one pullback for both."""
-
-    def compute(x, *, axes, keepdims):
-        return np.asarray(ufunc.reduce(held(x), axis=axes, keepdims=keepdims))
-
-    return Custom(
-        function.__name__.removeprefix("a"), compute, _inferred(function), _max_rule, _max_push,
-        fused=_max_fused, slopes=(_max_slope, _max_curve), function=function, samples=_samples,
-        along="axes",
-        form=forms.reduction(kind),
-        kinks=[((np.array([1.0, 1.0]),), (np.array([0.5, 0.5]),))],
-        notes="ties share the derivative evenly; 0 where the result is nan",
-    )  # fmt: skip
-
-
-max_row = _extreme(np.max, np.maximum, MAXIMUM)
-min_row = _extreme(np.min, np.minimum, MINIMUM)
-
-
-def _choose(primitive, x, axis, keepdims, initial, where):
-    shape, initial = shape_of(x), None if initial is None else in_dtype(initial, x.dtype)
-    axes = shapes.axes_of(axis, len(shape), primitive.name, of_ufunc=True)
-    if where is not True:
-        if initial is None:
-            raise ValueError(
-                f"{primitive.name}: where=... needs initial=..., for where it chooses none"
-            )
-        x = np.where(np.broadcast_to(where, shape), x, initial)
-    if any(shape[i] == 0 for i in axes):
-        if initial is not None:
-            return np.broadcast_to(initial, shapes.reduced(shape, axes, keepdims)).astype(x.dtype)
-        raise ValueError(
-            f"{primitive.name}: the array of shape {shape} is empty along an axis in {axes}"
-        )
-    out = bind(primitive, x, axes=axes, keepdims=bool(keepdims))
-    join = np.maximum if primitive is max_row else np.minimum
-    return out if initial is None else join(out, initial)
-
-
-@implements(np.max, np.amax)
-def max(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
-    """Largest element over `axis`; tied elements share the cotangent evenly.
-
-    Raises ValueError for an empty array.
-    """
-    return _choose(max_row, a, axis, keepdims, initial, where)
-
-
-@implements(np.min, np.amin)
-def min(a, axis=None, *, keepdims: bool = False, initial=None, where=True):
-    """Smallest element over `axis`; tied elements share the cotangent evenly.
-
-    Raises ValueError for an empty array.
-    """
-    return _choose(min_row, a, axis, keepdims, initial, where)
-
-
-@implements(np.ptp)
-def ptp(a, axis=None, *, keepdims: bool = False):
-    """The largest minus the smallest element over `axis`."""
-    return max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims)
 
 
 def _others(x):
@@ -324,7 +226,7 @@ prod_row = Custom(
     lambda x, *, axes, keepdims: np.asarray(
         np.multiply.reduce(held(x), axis=axes, keepdims=keepdims)
     ),
-    _inferred(np.prod), _prod_rule, _prod_push, fused=_prod_fused,
+    inferred(np.prod), _prod_rule, _prod_push, fused=_prod_fused,
     slopes=(_prod_slope, _prod_curve), function=np.prod,
     samples=_with_empty, along="axes", form=forms.reduction(PRODUCT),
     kinks=[

@@ -10,7 +10,7 @@ from ..kernels import logsoftmax as kernels
 from ..kernels import shapes
 from ..threads.pieces import rowwise
 from .families import Custom, float_type, sample, scaled
-from .forms import softmax as forms
+from .forms.recorded import recorded
 from .reduce import opened
 
 
@@ -65,6 +65,33 @@ def _axis_samples():
     ]
 
 
+# The kernels and the static forms compute these formulas.
+
+
+def _shifted(x, axes):
+    """x minus its largest elements over `axes`, and these; infinite ones are not subtracted."""
+    largest = np.max(x, axis=axes, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0.0)
+    return x - largest, largest
+
+
+def _softmax(x, *, axis):
+    exponentials = np.exp(_shifted(x, axis)[0])
+    return exponentials * (1.0 / np.sum(exponentials, axis=axis, keepdims=True))
+
+
+def log_shares(x, *, axis):
+    """The definition of logsoftmax."""
+    shifted, _ = _shifted(x, axis)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+def _logsumexp(x, *, axes):
+    shifted, largest = _shifted(x, axes)
+    out = np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True)) + largest
+    return np.reshape(out, shapes.reduced(shape_of(x), axes, False))
+
+
 def _logsoftmax_rule(ct, out, args, need, *, axis):
     return [ct - np.exp(out) * np.sum(ct, axis=axis, keepdims=True)]
 
@@ -77,7 +104,7 @@ def _logsoftmax_push(tangents, out, args, *, axis):
 logsoftmax_row = Custom(
     "logsoftmax", _rowwise(kernels.logsoftmax), _same, _logsoftmax_rule, _logsoftmax_push,
     fused=_rowwise_pullback(kernels.logsoftmax_pullback), samples=_axis_samples(), reads=(),
-    along="axis", form=forms.logsoftmax, reference="scipy.special.log_softmax",
+    along="axis", form=recorded(log_shares), reference="scipy.special.log_softmax",
 )  # fmt: skip
 
 
@@ -92,7 +119,7 @@ def _softmax_push(tangents, out, args, *, axis):
 softmax_row = Custom(
     "softmax", _rowwise(kernels.softmax), _same, _softmax_rule, _softmax_push,
     fused=_rowwise_pullback(kernels.softmax_pullback), samples=_axis_samples(), reads=(),
-    along="axis", form=forms.softmax, reference="scipy.special.softmax",
+    along="axis", form=recorded(_softmax), reference="scipy.special.softmax",
 )  # fmt: skip
 
 
@@ -171,5 +198,5 @@ logsumexp_row = Custom(
         sample((3,), axes=(0,)), sample((2, 3), axes=(1,)), sample((2, 3), axes=(0, 1)),
         sample((2, 3, 2), axes=(0, 2)), sample((), axes=()),
     ],
-    along="axes", form=forms.logsumexp, reference=_logsumexp_reference,
+    along="axes", form=recorded(_logsumexp, -math.inf), reference=_logsumexp_reference,
 )  # fmt: skip

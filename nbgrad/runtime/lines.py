@@ -3,6 +3,7 @@
 import linecache
 import os
 import sys
+from functools import cache
 from types import FrameType
 
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -15,7 +16,7 @@ def calling_line(frame: FrameType | None = None) -> str:
     while frame is not None:
         code = frame.f_code
         library = frame.f_globals.get("__name__", "").startswith(_LIBRARIES)
-        if not (is_ours(frame) or library):
+        if not (_is_in_package(code.co_filename) or library):
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
             place = f"{os.path.basename(code.co_filename)}:{frame.f_lineno}"
             return f"{place}: {text}" if text else place
@@ -27,8 +28,12 @@ def calling_line(frame: FrameType | None = None) -> str:
 
 def is_ours(frame: FrameType) -> bool:
     """Whether a frame runs code of this package."""
-    name = frame.f_code.co_filename
-    return name.startswith(_HERE) and not name.startswith(_OUTSIDE)
+    return _is_in_package(frame.f_code.co_filename)
+
+
+@cache
+def _is_in_package(path: str) -> bool:
+    return path.startswith(_HERE) and not path.startswith(_OUTSIDE)
 
 
 # The experiments are users' code.

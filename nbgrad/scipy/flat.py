@@ -9,6 +9,7 @@ from ..core.array import Array
 from ..errors import DimensionMismatch, require_unmasked
 from ..runtime.kinds import is_a
 from ..transforms import trees
+from ..transforms.calls import Part
 
 
 def ravel(tree: Any) -> tuple[Any, "Unravel"]:
@@ -51,20 +52,12 @@ def ravel(tree: Any) -> tuple[Any, "Unravel"]:
 class Unravel:
     """The inverse of `ravel`. It is equal for trees of the same structure and static leaves."""
 
-    __slots__ = ("_key", "_places", "_rebuild", "is_identity", "size")
+    __slots__ = ("_key", "_parts", "_rebuild", "is_identity", "size")
 
     def __init__(self, leaves: list[Any], rebuild: Any, key: tuple):
-        self._rebuild, self._key = rebuild, key
-        self._places: list[Any] = []
-        self.size = 0
-        for leaf in leaves:
-            place: Any = _Static(leaf)
-            if trees.is_differentiable(leaf):
-                place = _Place(self.size, np.shape(leaf), _dtype(leaf))
-                self.size = place.stop
-            self._places.append(place)
-        vector = ((self.size,), np.dtype(np.float64))
-        self.is_identity = key == (_BARE, vector)
+        self._rebuild, self._key, self._parts = rebuild, key, [*map(Part, leaves)]
+        self.size = sum(math.prod(part.shape) for part in self._parts if part.is_float)
+        self.is_identity = key == (_BARE, ((self.size,), np.dtype(np.float64)))
 
     def __call__(self, vector: Any) -> Any:
         if not isinstance(vector, Array):
@@ -74,41 +67,24 @@ class Unravel:
                 f"unravel: a vector of shape {vector.shape} for a tree of {self.size} numbers; "
                 f"expected shape ({self.size},)"
             )
-        return self._rebuild([place.of(vector) for place in self._places])
+        leaves, at = [], 0
+        for part in self._parts:
+            if not part.is_float:
+                leaves.append(part.value)
+                continue
+            stop = at + math.prod(part.shape)
+            leaf = vector[at:stop] if part.shape else vector[at]
+            if part.shape != leaf.shape:
+                leaf = leaf.reshape(part.shape)
+            leaves.append(leaf if leaf.dtype == part.dtype else leaf.astype(part.dtype))
+            at = stop
+        return self._rebuild(leaves)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unravel) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
-
-
-class _Place:
-    """The position of a leaf in the vector, and its shape and dtype."""
-
-    __slots__ = ("dtype", "shape", "start", "stop")
-
-    def __init__(self, start: int, shape: tuple[int, ...], dtype: np.dtype):
-        self.start, self.stop = start, start + math.prod(shape)
-        self.shape, self.dtype = shape, dtype
-
-    def of(self, vector: Any) -> Any:
-        leaf = vector[self.start : self.stop] if self.shape else vector[self.start]
-        if self.shape != leaf.shape:
-            leaf = leaf.reshape(self.shape)
-        return leaf if leaf.dtype == self.dtype else leaf.astype(self.dtype)
-
-
-class _Static:
-    """A leaf that is not a float."""
-
-    __slots__ = ("_leaf",)
-
-    def __init__(self, leaf: Any):
-        self._leaf = leaf
-
-    def of(self, vector: Any) -> Any:
-        return self._leaf
 
 
 _BARE = "array"

@@ -1,5 +1,4 @@
-"""The arguments of a call of a compiled function, taken apart: what tells variants apart, and what
-a program is given."""
+"""Arguments of compiled functions: the key of a variant, and the inputs of its program."""
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -14,11 +13,11 @@ from .entry.flatten import Leaf, Tree, aval_of, is_dynamic
 
 
 class Arguments:
-    """Arguments by position and by name; those at the positions and names `static` are part of the
-    program.
+    """The arguments of a call. Those at the positions and names `static` are part of the program,
+    as are leaves that are no numbers or arrays.
 
-    `kinds` are the avals of what is given, and keys of what is static, leaf by leaf; `given` are
-    the leaves that a program is given, and `weak` says which of them are Python's numbers.
+    `kinds` has for each leaf its aval, or a key if it is static. `inputs` are the other leaves, and
+    `weak` says which of them are Python numbers.
     """
 
     def __init__(self, args: Sequence, options: dict, static: set[int | str]):
@@ -31,12 +30,12 @@ class Arguments:
             for leaf, static in zip(self._leaves, self._static, strict=True)
         )
         self.nesting = (trees.structure(tree), order_of(tree))
-        self.given: list[Leaf] = [x for x in self._leaves if is_dynamic(x)]
-        self.weak = tuple(type(leaf) in (float, int) for leaf in self.given)
+        self.inputs: list[Leaf] = [x for x in self._leaves if is_dynamic(x)]
+        self.weak = tuple(type(leaf) in (float, int) for leaf in self.inputs)
 
     @property
     def avals(self) -> list[Aval]:
-        """Shapes and dtypes of what a program is given."""
+        """The shapes and dtypes of the inputs."""
         return [kind for kind in self.kinds if isinstance(kind, Aval)]
 
     @property
@@ -46,17 +45,17 @@ class Arguments:
 
     @property
     def places(self) -> list[int]:
-        """The positions among the leaves of what a program is given."""
+        """The positions of the inputs among the leaves."""
         return [i for i, static in enumerate(self._static) if not static]
 
     @property
     def fixed(self) -> list[object]:
-        """What is part of the program."""
+        """The static leaves."""
         pairs = zip(self._leaves, self._static, strict=True)
         return [unmarked(x) for x, static in pairs if static]
 
     def fill(self, symbols: Sequence[Symbol]) -> tuple[list, dict]:
-        """The arguments with symbols in place of what a program is given."""
+        """Return the arguments with symbols in place of the inputs."""
         rest = iter(symbols)
         filled = [
             unmarked(leaf) if static else next(rest)
@@ -67,7 +66,7 @@ class Arguments:
 
 
 def marked(args: Sequence, options: dict, static: set[int | str]) -> tuple[list, dict]:
-    """Arguments by position and by name, static ones as leaves of their own."""
+    """Return positional and keyword arguments with static ones as leaves."""
     return (
         [_Static(a) if i in static else a for i, a in enumerate(args)],
         {k: _Static(v) if k in static else v for k, v in options.items()},
@@ -75,24 +74,24 @@ def marked(args: Sequence, options: dict, static: set[int | str]) -> tuple[list,
 
 
 def unmarked(leaf: object) -> object:
-    """A leaf, or the static argument that it is."""
+    """Return a leaf; for a marked static argument, its value."""
     return leaf.value if isinstance(leaf, _Static) else leaf
 
 
 class _Static:
-    """An argument that is part of the variant: a leaf, whatever it holds."""
+    """A static argument as a leaf, even if it is a container."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: object):
         self.value = value
 
-    def __reduce__(self):  # so that it is no plain object, which trees take apart
+    def __reduce__(self):  # not a plain object, which is flattened as a tree
         return _Static, (self.value,)
 
 
 def _known(leaf: Leaf) -> Leaf:
-    """A leaf whose precision programs have. Raises TypeError for a long float."""
+    """Return a leaf. Raises TypeError for a long float, whose precision programs lack."""
     dtype = getattr(leaf, "dtype", None)
     if dtype is not None and dtype.char == "g" and dtype.itemsize > 8:
         raise TypeError(
@@ -103,7 +102,7 @@ def _known(leaf: Leaf) -> Leaf:
 
 
 def _key(leaf: object) -> Hashable:
-    """A static leaf as part of a key. Raises TypeError for what has no hash."""
+    """Return a static leaf as part of a key. Raises TypeError if it is not hashable."""
     value = unmarked(leaf)
     if value is leaf and hasattr(value, "__array__") and not is_a(value, np.generic):
         dtype = f" {value.dtype}" if is_a(value, np.ndarray) else ""
@@ -115,14 +114,14 @@ def _key(leaf: object) -> Hashable:
         hash(value)
     except TypeError:
         raise TypeError(
-            f"a static argument must be hashable, to tell variants apart; a {type(value).__name__} "
-            "is not: pass arrays as ordinary arguments, lists as tuples"
+            f"a static argument must be hashable, and a {type(value).__name__} is not: pass arrays "
+            "as ordinary arguments, lists as tuples"
         ) from None
     return (type(value), static_key(value))
 
 
 def order_of(tree: Tree) -> tuple:
-    """The keys of the dicts in nested arguments as they stand: a fold over them depends on it."""
+    """Return the keys of nested dicts in their order, on which a loop over them depends."""
     if isinstance(tree, dict):
         return tuple((static_key(key), order_of(value)) for key, value in tree.items())
     if isinstance(tree, (list, tuple)):
@@ -131,7 +130,7 @@ def order_of(tree: Tree) -> tuple:
 
 
 def parameters_of(f: Callable) -> list[str]:
-    """The names of a function's parameters; none where they are not known."""
+    """Return the names of a function's parameters; none if they are unknown."""
     try:
         return list(inspect.signature(f).parameters)
     except (TypeError, ValueError):
@@ -139,7 +138,7 @@ def parameters_of(f: Callable) -> list[str]:
 
 
 def static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
-    """Static arguments by name and by position."""
+    """Return the names and positions of static arguments."""
     names = [names] if isinstance(names, str) else list(names)
     if not names:
         return set()

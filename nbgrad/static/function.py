@@ -1,6 +1,7 @@
-"""`nbgrad.compile`: a function as Numba functions, one for each tree, shapes and dtypes.
+"""`nbgrad.compile`: a Python function compiled once for each structure, shapes and dtypes of its
+arguments.
 
-The compiler itself, some forty modules, loads when the first variant is made.
+The modules of the compiler are imported by the first call.
 """
 
 import threading
@@ -20,28 +21,27 @@ from .arguments import Arguments, parameters_of, static_names
 from .entry.flatten import Leaf, Tree, Unwritten
 from .entry.front import caller
 from .named import Named, Spec, Specs, compiled, is_for
+from .only_variant import OfOnlyVariant
 from .trace.program import Program
 from .trace.record import trace
 
 if TYPE_CHECKING:
-    from ..compiler.numba_api import CFunc
-    from .inspect.report import Plan
-    from .inspect.stages import Loops, Lowered, Scheduled
     from .jit.calls import Nesting
     from .variant import Variant
 
-# Variants of one function: past the first number a warning, past the second the oldest goes.
+# Numbers of variants of one function: above the first, it warns; above the second, it drops the
+# oldest.
 _MANY, _MOST = 8, 64
-# Programs of one variant for other values of what the function reads, the latest of them.
+# The number of earlier programs kept for a variant, recorded for other values of globals and the
+# like.
 _OTHERS = 8
 
 
-class StaticFunction(partial, Wrapper):
-    """The result of `nbgrad.compile`: called like the function, it compiles a variant for new
-    shapes and runs it.
+class StaticFunction(partial, Wrapper, OfOnlyVariant):
+    """The result of `nbgrad.compile`: it compiles a variant for new shapes, and runs it.
 
-    It is a `partial` that fixes nothing, so that a call goes, without one of its own, to the way in
-    that is generated for the last structure of arguments; that one hands all others to `_call`.
+    It is a `partial` without arguments, which adds no Python call: it calls the entry generated for
+    the latest structure of arguments, and that calls `_call` if the structure is another.
     """
 
     def __new__(cls, f: Callable, *_: Any, **__: Any) -> Any:
@@ -69,11 +69,13 @@ class StaticFunction(partial, Wrapper):
         self.specs: Any = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._others: dict[Any, list[Variant]] = {}
-        # Of arguments with arrays of transformations; a short way for the latest, if there is one.
+        # For calls with arrays of transformations: by structure of the arguments, a fast path for
+        # the latest structure, and reasons for calls that ran uncompiled (the keys, in order).
         self.nestings: dict[Any, Nesting] = {}
+        self.reasons: dict[str, None] = {}
         self.inside: Callable[[tuple], Any] | None = None
         self._lock = fork_safe(threading.RLock())
-        here = ref(self)  # what is called is held
+        here = ref(self)  # alive while it is called
 
         def general(args: tuple, options: dict) -> Tree:
             return here()._call(args, options)  # pyright: ignore[reportOptionalMemberAccess]
@@ -82,18 +84,18 @@ class StaticFunction(partial, Wrapper):
         self._answer(lambda *args, **options: general(args, options))
 
     def _answer(self, front: Callable) -> None:
-        """Have `front` answer calls."""
+        """Make `front` the function that this partial calls."""
         state = (front, (), None, self.__dict__)
         self.__setstate__(state)  # pyright: ignore[reportAttributeAccessIssue]
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable:
-        """The method of an instance, which becomes the first argument."""
+        """Bind to an instance, as methods do."""
         if instance is None:
             return self
         return lambda *args, **options: self(instance, *args, **options)
 
     def __reduce__(self):
-        """Pickled and copied as the function and its options: programs are in the cache."""
+        """Pickle and copy the function and its options; programs are in the cache."""
         return reduced(self, StaticFunction, self._f, self._names, self._dynamic)
 
     @property
@@ -102,79 +104,33 @@ class StaticFunction(partial, Wrapper):
         return self._f
 
     def of(self, f: Callable) -> Callable:
-        """Another function in place of the compiled one, not compiled."""
+        """Return `f`, not compiled."""
         return f
 
     def variant(self, *args, **options) -> "Variant":
-        """The variant for arguments like these: example arrays and numbers."""
+        """Return the variant for arguments like these examples, compiled if necessary."""
         return self._find(args, options)[0]
 
     @property
-    def njit(self) -> Callable:
-        """The Numba function of the only variant; these properties raise as `only_variant`."""
-        return self.only_variant("njit").njit
+    def fallbacks(self) -> tuple[str, ...]:
+        """The reasons for which calls inside of transformations ran uncompiled, the latest 64.
 
-    @property
-    def njit_into(self) -> Callable:
-        """The only variant's function that writes into given arrays."""
-        return self.only_variant("njit_into").njit_into
+        >>> f = nbgrad.compile(lambda x: x * x if x > 0.0 else x)
+        >>> slope = nbgrad.grad(f)(3.0)
+        >>> [reason.partition(":")[0] for reason in f.fallbacks]
+        ['TraceError']
+        """
+        return tuple(self.reasons)
 
-    @property
-    def address(self) -> int:
-        """The address of the only variant's C function of two tables of pointers."""
-        return self.only_variant("address").address
-
-    def cfunc(self, kind: str) -> "CFunc":
-        """The only variant as a C function that integrators ("quad") or solvers ("ode") call."""
-        return self.only_variant(f'cfunc("{kind}")').cfunc(kind)
-
-    @property
-    def program(self) -> Program:
-        """The recorded program of the only variant."""
-        return self.only_variant("program").program
-
-    @property
-    def lowered(self) -> "Lowered":
-        """The values that the only variant was brought to: about fifteen kinds."""
-        return self.only_variant("lowered").lowered
-
-    @property
-    def schedule(self) -> "Scheduled":
-        """The values of the only variant that share a loop nest, and the order of its steps."""
-        return self.only_variant("schedule").schedule
-
-    @property
-    def loops(self) -> "Loops":
-        """The kernels and the core of the only variant, as statements over buffers."""
-        return self.only_variant("loops").loops
-
-    @property
-    def source(self) -> str:
-        """The text of the Numba module of the only variant, with the user's lines as comments."""
-        return self.only_variant("source").source
-
-    @property
-    def plan(self) -> "Plan":
-        """The steps of the only variant with their flops and bytes, and its buffers."""
-        return self.only_variant("plan").plan
-
-    def only_variant(self, what: str) -> "Variant":
-        """The only variant. Raises TraceError where there is none, or more than one."""
-        every = list(self._variants.values())
-        every = [variant for variant in every if variant.sizes] or every
-        if len(every) != 1:
-            raise TraceError(
-                f"{self.name}.{what}: there are {len(every)} variants; call the function "
-                f"once with an example, or take .variant(*example).{what}"
-            )
-        return every[0]
-
-    @property
-    def name(self) -> str:
-        return getattr(self._f, "__name__", type(self._f).__name__)
+    def note_fallback(self, reason: object) -> None:
+        """Add a reason to `fallbacks`."""
+        with self._lock:
+            self.reasons[str(reason)] = None
+            if len(self.reasons) > _MOST:
+                del self.reasons[next(iter(self.reasons))]
 
     def _call(self, args: tuple, options: dict) -> Tree:
-        """A call of any kind."""
+        """Run any call."""
         if self.inside is not None and not options:
             result = self.inside(args)
             if result is not NotImplemented:
@@ -198,19 +154,21 @@ class StaticFunction(partial, Wrapper):
         return result
 
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
-        """The variant for these arguments, and what it is given of them in order."""
-        arguments = Arguments(args, options, self.static)
+        """Return the variant for these arguments, and its inputs in order."""
+        return self._find_for(Arguments(args, options, self.static))
+
+    def _find_for(self, arguments: Arguments) -> "tuple[Variant, list[Leaf]]":
         if self.specs is not None:
             named = self.specs.of(self.name, arguments)
             if named.sizes:
                 variant = self._variant(arguments, named)
                 if is_for(variant, named, arguments.avals, self._recorder(arguments)):
-                    return variant, arguments.given
-        return self._variant(arguments), arguments.given
+                    return variant, arguments.inputs
+        return self._variant(arguments), arguments.inputs
 
     def _variant(self, arguments: Arguments, named: "Named | None" = None) -> "Variant":
-        """The variant that there is or that is made: for all sizes of these names, or for the sizes
-        of the arguments."""
+        """Return the variant for all sizes with these names, or for the sizes of the arguments;
+        compile it if it is new."""
         shapes = named.shapes if named is not None else None
         key, weak = (arguments.nesting, _without(arguments.kinds, shapes), shapes), arguments.weak
         variant = self._known(key, weak)
@@ -229,13 +187,13 @@ class StaticFunction(partial, Wrapper):
                     variant = compiled(self.name, named, arguments.avals, record)
                 variant.guard = Guard(variant.program, [self._f, *arguments.fixed])
                 self._warn(arguments.kinds)
-                if variant.program.is_narrow:  # then it matters which numbers are Python's
+                if variant.program.is_narrow:  # dtypes depend on which numbers are Python's
                     key = (*key, weak)
                 self._put(key, variant)
         return variant
 
     def _put(self, key: Any, variant: "Variant") -> None:
-        """Let a variant answer from now on, and keep the one that did."""
+        """Make this variant the current one, and keep the previous one."""
         if key in self._variants:
             others = [other for other in self._others.get(key, ()) if other is not variant]
             self._others[key] = [self._variants[key], *others][:_OTHERS]
@@ -246,14 +204,15 @@ class StaticFunction(partial, Wrapper):
             self._others.pop(oldest, None)
 
     def _recorder(self, arguments: Arguments) -> Callable[[list[Aval]], Program]:
-        """What records the function for arguments of given shapes."""
+        """Return a function that records the program for arguments of other shapes."""
         from .entry.signature import program_name
 
         name = program_name(self.name)
         return lambda avals: trace(self._f, name, avals, arguments.weak, arguments.fill)
 
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
-        """The variant of a key that was recorded from what the function reads now."""
+        """Return the variant of a key that was recorded for the current values of globals and
+        closures, None if there is none."""
         for known in (key, (*key, weak)):
             variant = self._variants.get(known)
             if variant is None:
@@ -283,7 +242,7 @@ class StaticFunction(partial, Wrapper):
 
 
 def _without(kinds: tuple, shapes: tuple | None) -> tuple:
-    """Kinds of leaves with dtypes alone, where their shapes stand elsewhere."""
+    """Return the kinds of leaves, reduced to dtypes if `shapes` has the shapes."""
     if shapes is None:
         return kinds
     return tuple(kind.dtype if isinstance(kind, Aval) else kind for kind in kinds)
@@ -295,48 +254,53 @@ def compile(
     static_argnames: Iterable[str] = (),
     dynamic: Mapping[str, Spec] | None = None,
 ) -> Any:
-    """`f` as a Numba function, compiled at its first call for the arguments' shapes and dtypes.
+    """Compile `f` to machine code, at its first call with arguments of new shapes or dtypes.
 
     Arguments:
         f: a function of arrays and numbers, or of nested dicts, lists and tuples of them, such as
-            `nbgrad.value_and_grad(loss)`; without it, a decorator with options.
-        static_argnames: arguments whose value is part of the program, such as a number of layers;
-            each value compiles anew. Strings, bools, None and functions are static anyway.
-        dynamic: for arguments by name, names for lengths that differ from call to call, None for
-            literal ones: `{"x": ("n", None), "y": ("n",)}`. One program is compiled for all of
-            them, 0 and 1 too. A spec for nested arguments holds for each of their arrays. For a
-            named length n, `isinstance(n, int)` is true, and `type(n) is int` false.
+            `nbgrad.value_and_grad(loss)`. Without `f`, a decorator is returned.
+        static_argnames: names of arguments whose value is part of the program, such as a number of
+            layers; a new value compiles a new program. Strings, bools, None and functions are
+            always static.
+        dynamic: for arguments by name, names for axes whose length varies, None for the others:
+            `{"x": ("n", None), "y": ("n",)}`. One program is compiled for all lengths, 0 and 1
+            included. The spec of a nested argument holds for each of its arrays. For a named length
+            n, `isinstance(n, int)` is true, and `type(n) is int` false.
 
-    Dtypes are NumPy's; results of float64, int64 and bool without axes are Python's numbers. Raises
-    TraceError, which names the line, where the function needs a number while it is recorded, or an
-    op that only the eager tier has.
+    Dtypes are NumPy's. Results without axes of dtype float64, int64 and bool are Python numbers.
 
-    Arrays that the function closes over are read at each call. Everything else that it reads beside
-    its arguments is compared at each call with what it was, and the function is recorded again
-    where it changed: globals and closed-over variables, items of dicts and lists, attributes of
-    objects, classes and modules, defaults, helper functions that are defined again. The latest
-    programs are kept, so that a value that comes back costs no compilation. Arrays whose numbers
-    decided about the program (an index, `y + 1`, up to 4096 integers such as n in `x[:n]`) are
-    compared, too.
-    Pass as arguments what changes often: recording takes milliseconds, another number compiles.
+    Arrays that the function closes over are read at each call. All other values that it reads,
+    apart from its arguments, are compared at each call, and the function is recorded again if they
+    changed: globals and closed-over variables, items of dicts and lists, attributes of objects,
+    classes and modules, defaults, redefined helper functions. The latest programs are kept, so that
+    a value that returns compiles nothing. Arrays whose values shaped the program (an index,
+    `y + 1`, up to 4096 integers such as n in `x[:n]`) are compared, too. Pass values that change
+    often as arguments: recording takes milliseconds, and a new number compiles a new program.
 
-    Not noticed: `float(y[0])` of a float in an array that is changed in place; changes of functions
-    and modules of Python and of installed packages; items of containers with more than 4096;
-    environment variables, context variables, files and clocks. The functions `njit`, `address` and
-    `cfunc` of a variant stay as they were recorded.
+    These changes are not noticed: `float(y[0])` of a float in an array that is changed in place;
+    functions and modules of Python and of installed packages; items of containers with more than
+    4096; environment variables, context variables, files and clocks. The functions `njit`,
+    `address` and `cfunc` of a variant stay as they were recorded.
 
-    Equal names in `dynamic` stand for equal lengths: DimensionMismatch names both arguments where
-    they are not. A function that needs more of them (`x[5]` that there are 6 elements) is compiled
-    for other lengths on their own; one that computes with a length what has no formula, such as a
-    Python loop over it, is refused with its line. Where a function reads lengths (`x.shape`), it is
-    recorded once for each new one, and compiled for that alone where it records another program.
-    `njit` looks at conditions only.
+    Equal names in `dynamic` require equal lengths. If a program needs a condition on a length
+    (`x[5]` needs 6 elements), other lengths are compiled on their own. A length that determines the
+    program without a formula, such as the range of a Python loop, is refused with the line. A
+    function that reads lengths (`x.shape`) is recorded once for each new length, and compiled for
+    that length alone if the program differs. `njit` checks conditions only.
 
-    A compiled function ignores `np.errstate`, `np.seterr` and filters of warnings: a division by
-    zero gives inf in silence.
+    A compiled function ignores `np.errstate`, `np.seterr` and warning filters: a division by zero
+    gives inf without a warning.
 
-    Results are new arrays; with `out=`, arrays in the nesting of the result, they are written there
-    (places of numbers are not looked at) and the call allocates no arrays.
+    Results are new arrays. With `out=`, arrays nested as the result, they are written there
+    (numbers are ignored), and the call allocates no arrays.
+
+    Inside of transformations, as in `grad(compile(f))`, derivatives of the function are compiled;
+    `fallbacks` lists the reasons if the uncompiled function runs instead.
+
+    Raises:
+        TraceError: the function needs a number while it is recorded, or an op that is eager only;
+            the message shows the line.
+        DimensionMismatch: lengths with equal names differ; the message names both arguments.
 
     >>> f = nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(np.tanh(x) * x)))
     >>> value, slope = f(np.array([0.0, 1.0]))

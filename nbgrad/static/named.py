@@ -1,8 +1,8 @@
-"""Named sizes of arguments: one program for all of them.
+"""Named sizes (`compile(dynamic=...)`): one program for all sizes of arguments.
 
-A function is recorded and compiled with stand-ins for the sizes (`ir/sizes.py`), and once more
-with others: both must give the same text. What holds for some sizes only is a condition of the
-program; sizes that break one have a variant of their own.
+A function is recorded and compiled with stand-ins for the sizes (`ir/sizes.py`), and once more with
+others: both texts must be equal. Assumptions about sizes become conditions of the program. Sizes
+that violate one have a variant of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 Record: TypeAlias = Callable[[list[Aval]], Program]
 Spec = tuple[str | None, ...]
-"""For each axis of an array the name of its length, or None where it is literal."""
+"""For each axis of an array the name of its length, or None for a literal length."""
 
-# Stand-ins for sizes are no usual lengths: primes, twice a prime, and 120 times a prime, so that
-# what depends on a remainder differs.
+# Stand-ins for sizes, unusual lengths: primes, twice a prime, and 120 times a prime, so that
+# programs that depend on a remainder differ.
 _STAND_INS = tuple(
     zip(
         (1009, 1151, 1321, 1447, 1579, 1733, 1867, 1999, 2131, 2287, 2423, 2549),
@@ -39,20 +39,20 @@ _STAND_INS = tuple(
         strict=True,
     )
 )
-# Stand-ins for which a program is recorded again and compared, of each row the first that fits:
-# chance makes a size equal to another number.
+# Stand-ins for which a program is recorded again and compared: the first of each row that matches,
+# as a size may equal another number by chance.
 _CHECKED = ((3, 5, 7), (16, 48, 80), (20_000, 24_000, 28_000))
 _ADVICE = (
     ": make arrays of sizes by np functions of arguments, such as np.zeros_like, use nbgrad.scan "
     "in place of range, np.where in place of if, or name fewer sizes"
 )
-# Where a number of the program is a stand-in by chance, others may tell.
+# A number of the program may equal a stand-in by chance: then others are tried.
 _ATTEMPTS = 3
 
 
 class Named(NamedTuple):
-    """Arguments whose sizes have names: `shapes` of what is given, with names in them, and what it
-    is called; `sizes` by name, each with the argument that has it."""
+    """Arguments with named sizes: the `shapes` of inputs, with names; their `labels` for messages;
+    the `sizes` by name, each with the argument that has it."""
 
     shapes: tuple[tuple[int | str, ...], ...]
     labels: tuple[str, ...]
@@ -64,7 +64,7 @@ class Named(NamedTuple):
 
 
 class Specs:
-    """The names of sizes of a function's arguments, as `compile(dynamic=...)` has them."""
+    """The named sizes of a function's arguments, as in `compile(dynamic=...)`."""
 
     def __init__(self, parameters: Sequence[str], dynamic: Mapping[str, Spec]):
         self._parameters = parameters
@@ -77,8 +77,8 @@ class Specs:
             )
 
     def of(self, f: str, arguments: Arguments) -> Named:
-        """The named sizes of arguments. Raises DimensionMismatch, which names both arguments, where
-        equal names stand for sizes that differ."""
+        """Return the named sizes of arguments. Raises DimensionMismatch, which names both
+        arguments, if sizes with equal names differ."""
         sizes: dict[str, tuple[int, str]] = {}
         shapes, labels, avals = [], [], iter(arguments.avals)
         names = [*self._parameters, *("" for _ in arguments.positional)]
@@ -99,14 +99,13 @@ class Specs:
 
 
 class LeafSpecs:
-    """The same for a function of leaves: the specs by position, and what messages call the
-    leaves."""
+    """`Specs` for a function of leaves: one spec for each position."""
 
     def __init__(self, specs: Sequence[Spec | None]):
         self.specs = list(specs)
 
     def of(self, f: str, arguments: Arguments) -> Named:
-        """The named sizes of leaves. Raises DimensionMismatch as `Specs.of`."""
+        """Return the named sizes of leaves. Raises DimensionMismatch as `Specs.of`."""
         sizes: dict[str, tuple[int, str]] = {}
         shapes, labels = [], []
         for i, aval in zip(arguments.places, arguments.avals, strict=True):
@@ -118,12 +117,12 @@ class LeafSpecs:
 
 
 def specs_of(named: Named) -> list[Spec]:
-    """The specs of what is given, in order."""
+    """Return the specs of the inputs, in order."""
     return [tuple(n if isinstance(n, str) else None for n in shape) for shape in named.shapes]
 
 
 def specs_of_outputs(variant: "Variant") -> list[Spec | None]:
-    """The specs of the outputs of a program, None where a length has no name of its own."""
+    """Return the specs of the outputs of a program, None if a length is no named size."""
     names = {spelled: name for name, spelled in variant.names.items()}
     specs: list[Spec | None] = []
     for output in variant.program.outputs:
@@ -162,10 +161,10 @@ def _read(
 
 
 def compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
-    """The variant for all sizes of these names; `record` gives the program for avals.
+    """Compile the variant for all sizes with these names; `record` records the program for avals.
 
-    Raises what the function raises for `avals` themselves, and TraceError, with the user's line
-    where that is known, where what is made depends on a size in a way that has no formula.
+    Raises the errors of the function for `avals`, and TraceError, with the user's line if known, if
+    the program depends on a size in a way that has no formula.
     """
     try:
         variant = _compiled(f, named, avals, record)
@@ -185,8 +184,8 @@ def compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Va
 
 
 def is_for(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> bool:
-    """Whether a variant is for the sizes of arguments: its conditions hold, and where the function
-    got hold of sizes, which Python may have decided by unseen, it records the same program."""
+    """Return whether a variant is valid for the sizes of arguments: its conditions hold, and the
+    same program is recorded, if the function reads sizes, on which Python code may depend."""
     if not variant.holds_for(named.values):
         return False
     known = variant.signature.verified
@@ -198,14 +197,14 @@ def is_for(variant: "Variant", named: Named, avals: Sequence[Aval], record: Reco
         try:
             other = _recorded(variant, named, avals, record, list(named.values.values()), True)[1]
             is_same = variant.comparison.difference(other, spelled) is None
-        except Exception:  # which the function raises for these sizes
+        except Exception:  # the function raises for these sizes
             is_same = False
         (known if is_same else variant.others).add(sizes)
     return sizes in known
 
 
 def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
-    """The variant that is the same text for several stand-ins."""
+    """Compile the variant, whose text is equal for several stand-ins."""
     from .entry.signature import size_names
     from .variant import Variant
 
@@ -243,13 +242,13 @@ def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "V
 
 
 def _rows(named: Named) -> list[tuple[int, ...]]:
-    """The stand-ins that are no literal lengths of arguments."""
+    """Return the stand-ins that are no literal lengths of arguments."""
     literal = {n for shape in named.shapes for n in shape if isinstance(n, int)}
     return [row for row in _STAND_INS if not literal & set(row)]
 
 
 def _with_sizes(named: Named, avals: Sequence[Aval], sizes: Mapping[str, int]) -> list[Aval]:
-    """The avals with numbers in place of names."""
+    """Return the avals with numbers in place of names."""
     pairs = zip(named.shapes, avals, strict=True)
     return [
         Aval.of(tuple(sizes[n] if isinstance(n, str) else n for n in s), aval.dtype)
@@ -261,7 +260,7 @@ def _recorded(
     variant: "Variant", named: Named, avals: Sequence[Aval], record: Record,
     numbers: Sequence[int], small: bool,
 ) -> tuple[Naming, Program]:  # fmt: skip
-    """The program that is recorded for these numbers, to compare it."""
+    """Record the program for these numbers, for a comparison."""
     naming = Naming(calling_line, checks=True, small=small)
     known = {
         name: stand_in(variant.names[name], n, naming)
@@ -272,8 +271,8 @@ def _recorded(
 
 
 def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> str:
-    """A message where another program is recorded for small or large stand-ins: what decides about
-    it was hidden from those before, such as `0.5 * x.shape[0] > 10`."""
+    """Return a message if another program is recorded for small or large stand-ins, because of a
+    hidden condition such as `0.5 * x.shape[0] > 10`; else ""."""
     rows = _rows(named)
     firsts = [rows[i][0] for i in range(len(named.sizes))]
     naming, reference = _recorded(variant, named, avals, record, firsts, False)
@@ -299,7 +298,7 @@ def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], reco
 
 
 def _other_op(one: Program, other: Program) -> str:
-    """The first line where programs have other ops."""
+    """Return the first line in which the ops of two programs differ."""
     for x, y in zip_longest(one.equations, other.equations):
         if x is not None and y is not None and x.primitive is y.primitive and x.dtype == y.dtype:
             continue
@@ -309,7 +308,7 @@ def _other_op(one: Program, other: Program) -> str:
 
 
 def _line_of(error: Exception) -> str:
-    """The user's line that an error comes from, to end a message with."""
+    """Return the user's line that raised an error, as the end of a message."""
     trace, line = error.__traceback__, ""
     while trace is not None:
         frame, trace = trace.tb_frame, trace.tb_next
@@ -318,7 +317,7 @@ def _line_of(error: Exception) -> str:
 
 
 def _difference(one: "Variant", other: "Variant") -> str:
-    """The first line in which programs for two sets of stand-ins differ."""
+    """Return the first line in which programs for two sets of stand-ins differ."""
     if one.signature.conditions.keys() != other.signature.conditions.keys():
         odd = sorted(one.signature.conditions.keys() ^ other.signature.conditions.keys())[0]
         line = one.signature.conditions.get(odd) or other.signature.conditions.get(odd)

@@ -1,4 +1,4 @@
-"""One compiled program: its text, and the functions that Python, `@njit` code and C call."""
+"""`Variant`: one compiled program, its stages, and its entry points for Python, Numba and C."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 class Variant:
     """A compiled function for one structure of arguments, their shapes and dtypes.
 
-    What each stage made of it: `program` (recorded), `lowered`, `schedule`, `loops` and `source`
-    (its text); `plan` counts the work of its steps and has its buffers. The C functions
-    of `address` and `cfunc` live as long as the variant, and read captured arrays, as `njit` does,
-    as they were when first asked for.
+    Its stages are `program` (recorded), `lowered`, `schedule`, `loops` and `source` (text); `plan`
+    lists the work of its steps and its buffers. The C functions of `address` and `cfunc` live as
+    long as the variant, and use copies of captured arrays made at the first access, as `njit` does.
     """
 
     guard: "Guard"
@@ -47,9 +46,9 @@ class Variant:
         self.captured = tuple(graph.captured)
         self.signature = self._emitted.signature
         self.packed = self.signature.packed
-        self.names: dict[str, str] = {}  # of sizes: what they are called in the text
-        self.comparison: Any = None  # with what is recorded for other sizes
-        self.others: set[tuple[int, ...]] = set()  # sizes that another program is for
+        self.names: dict[str, str] = {}  # of sizes, and their names in the text
+        self.comparison: Any = None  # with programs recorded for other sizes
+        self.others: set[tuple[int, ...]] = set()  # sizes with another program
         self._lock = fork_safe(threading.RLock())
         self._cfuncs: dict[str, Any] = {}
 
@@ -59,7 +58,7 @@ class Variant:
         return tuple(self.names)
 
     def holds_for(self, sizes: Mapping[str, int]) -> bool:
-        """Whether these sizes are among those that the program is for."""
+        """Return whether the program is valid for these sizes."""
         known = {self.names[name]: n for name, n in sizes.items()}
         return all(eval(condition, {}, known) for condition in self.signature.conditions)
 
@@ -77,21 +76,21 @@ class Variant:
 
     @property
     def plan(self) -> "Plan":
-        """Steps with their work, and buffers."""
+        """The steps with their operation counts and bytes moved, and the buffers."""
         from .inspect.report import plan_of
 
         return plan_of(self._emitted)
 
     @property
     def lowered(self) -> "Lowered":
-        """The values that the program was brought to."""
+        """The lowered program."""
         from .inspect.stages import Lowered
 
         return Lowered(self._emitted)
 
     @property
     def schedule(self) -> "Scheduled":
-        """Groups of values that share a loop nest, and the order of the steps."""
+        """The groups of values that share a loop nest, and the order of the steps."""
         from .inspect.stages import Scheduled
 
         return Scheduled(self._emitted)
@@ -107,37 +106,40 @@ class Variant:
 
     @cached_property
     def njit(self) -> Callable:
-        """For `@njit` code: the arrays and numbers of the arguments in order give the outputs in
-        order, arrays of another shape raise ValueError."""
-        captured = self._given()
-        text = self._module(njit_entry.entry(self.signature))
-        return njit(self.program.name, text, len(self.program.inputs), 0, captured)
+        """The function for `@njit` code, from the leaves of the arguments to the leaves of the
+        result. Arrays of another shape raise ValueError."""
+        name = self.program.name
+        return self._njit(name, njit_entry.entry(self.signature, name), 0)
 
     @cached_property
     def njit_into(self) -> Callable:
-        """For `@njit` code: after the arguments come the arrays for the results that are arrays.
+        """The function for `@njit` code with output arrays, which follow the arguments.
 
-        It returns the results that are numbers (one alone is no tuple; None where there is none)
-        and allocates nothing, unless a result overlaps another array or scratch is large.
+        It returns the results that are numbers: a tuple, a single number, or None. It allocates
+        nothing, unless a result overlaps another array or the scratch memory is large.
         """
-        captured = self._given()
-        name = f"{self.program.name}_into"
-        text = self._module(njit_entry.into(self.signature))
-        return njit(name, text, len(self.program.inputs), len(self.signature.arrays()), captured)
+        text = njit_entry.into(self.signature)
+        return self._njit(f"{self.program.name}_into", text, len(self.signature.arrays()))
+
+    def _njit(self, name: str, text: str, results: int) -> Callable:
+        """The function `name` of a text, with so many arrays for results."""
+        captured, count = self._given(), len(self.program.inputs)
+        is_shell = njit_entry.is_shell(self.signature)
+        return njit(name, self._module(text), is_shell, count, results, captured)
 
     @property
     def address(self) -> int:
-        """A C function `void(double** inputs, double** results)`, for ctypes and others.
+        """The address of a C function `void(double** inputs, double** results)`.
 
-        Both are tables of pointers in order, numbers included; results must not overlap anything.
-        Integers have the width of their dtype, float32 is float, bools are bytes.
+        Both are tables of pointers in order, numbers included. Results must not overlap other
+        arrays. Integers have the width of their dtype, float32 is float, bools are bytes.
         """
         address = self.cfunc("addressed").address
         assert address is not None  # it is compiled
         return address
 
     def cfunc(self, kind: str) -> "CFunc":
-        """The program as Numba's CFunc, whose `address` and `ctypes` others take.
+        """Return the program as a Numba `CFunc`, which has an `address` and a `ctypes` function.
 
         Arguments:
             kind: "quad" is `double(int n, double* x, void* data)` for a function with one number as
@@ -145,20 +147,20 @@ class Variant:
                 "ode" is `void(double t, double* u, double* du, double* p)` for `f(t, u)` or
                 `f(t, u, parameters)`, as lsoda and its like take it.
 
-        Raises TraceError where the function has another form, a dtype that is not float64, or sizes
-        that are known at run time.
+        Raises:
+            TraceError: the function has another form, a dtype other than float64, or named sizes.
         """
         makers = {"addressed": c_abi.addressed, "quad": c_abi.quad, "ode": c_abi.ode}
         if kind not in makers:
             raise ValueError(f'cfunc is for "quad" or "ode", not {kind!r}')
         if self.sizes:
             raise TraceError(
-                f"{self.program.name}: a C function is given pointers and no sizes: compile it "
+                f"{self.program.name}: a C function has pointers and no sizes: compile it "
                 "without dynamic="
             )
         with self._lock:
             if kind not in self._cfuncs:
-                # Copies that live as long as the function: their addresses stand in its text.
+                # Copies that live as long as the function, whose text has their addresses.
                 inputs = self.signature.inputs[len(self.program.inputs) :]
                 captured = [
                     np.array(array, value.dtype)
@@ -170,7 +172,7 @@ class Variant:
             return self._cfuncs[kind][0]
 
     def _given(self) -> list[Leaf]:
-        """The captured arrays as entries take them; helpers are ready from now on."""
+        """Return the captured arrays as arguments of entries. Start the thread pool if needed."""
         if self._emitted.in_pieces:
             pool.ready()
         return list(map(entry_argument, self.captured))

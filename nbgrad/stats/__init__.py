@@ -78,11 +78,10 @@ class Room(ModuleType):
 
     def __call__(self) -> dict[str, int]:
         """The numbers of kernels that were compiled, loaded from the disk cache, and called in this
-        process, of functions that fell back to Numba's front end (none unless there is a fault),
-        and of bytes of freed memory that are kept for new arrays (see `nbgrad.trim`).
+        process, and of bytes of freed memory that are kept for new arrays (see `nbgrad.trim`).
 
         >>> sorted(nbgrad.stats())
-        ['called', 'compiled', 'fallbacks', 'kept', 'loaded']
+        ['called', 'compiled', 'kept', 'loaded']
         """
         return {**kernel.stats(), "kept": heap.kept()}
 

@@ -11,17 +11,14 @@ job lie in one block of words that compiled code knows by its symbol.
 """
 
 import ctypes
-from collections.abc import Callable
-from typing import Any
 
 import llvmlite.binding
-from llvmlite import ir
-from numba.core import cgutils, types
 
 from ..compiler.attributes import minsize
-from ..compiler.kernel import device, instruction, kernel
+from ..compiler.instruction import instruction
+from ..compiler.kernel import device, kernel
 
-__all__ = ["handed", "may_spread", "packed", "spread"]
+__all__ = ["handed", "packed", "spread"]
 
 MOST = 256
 """So many threads at most."""
@@ -51,161 +48,52 @@ llvmlite.binding.add_symbol(_SYMBOL, ctypes.addressof(WORDS))
 # -- what compiled code does ------------------------------------------------------------------
 
 
-@instruction(lambda: WORDS, ("symbol", "nbgrad_threads"))
-def words(typingctx):
+@instruction(row=("symbol", _SYMBOL))
+def words():
     """The block of words."""
-
-    def codegen(context, builder, signature, args):
-        return _block(builder)
-
-    return types.CPointer(types.int64)(), codegen
+    return WORDS
 
 
-def _block(builder: Any) -> Any:
-    block = builder.module.globals.get(_SYMBOL)
-    return block or ir.GlobalVariable(builder.module, ir.IntType(64), _SYMBOL)
-
-
-def may_spread(builder: Any) -> Any:
-    """Write whether more than one thread may run, or nobody has asked yet how many."""
-    word = ir.IntType(64)
-    limit = builder.load(builder.gep(_block(builder), [word(LIMIT)]))
-    return builder.icmp_signed("!=", limit, word(1))
-
-
-def _python(place: int, result: Any, *arguments: Any) -> Callable:
-    """A call of one of Python's functions whose addresses are in the block."""
-
-    def call(builder, pool, values):
-        kind = ir.FunctionType(result, arguments)
-        address = builder.load(builder.gep(pool, [ir.IntType(64)(place)]))
-        return builder.call(builder.inttoptr(address, kind.as_pointer()), values)
-
-    return call
-
-
-_int, _ulong = (
-    ir.IntType(ctypes.sizeof(ctypes.c_int) * 8),
-    ir.IntType(ctypes.sizeof(ctypes.c_ulong) * 8),
-)
-_acquire = _python(ACQUIRE, _int, cgutils.voidptr_t, _int)
-_release = _python(RELEASE, ir.VoidType(), cgutils.voidptr_t)
-_ident = _python(IDENT, _ulong)
-
-
-@instruction(lambda pool, lock, wait: False)
-def acquire(typingctx, pool, lock, wait):
+@instruction
+def acquire(pool, lock, wait):
     """Take a lock; without `wait`, only where it is free. Whether it was taken."""
-
-    def codegen(context, builder, signature, args):
-        place = builder.inttoptr(args[1], cgutils.voidptr_t)
-        got = _acquire(builder, args[0], [place, builder.zext(args[2], _int)])
-        return builder.icmp_signed("!=", got, _int(0))
-
-    return types.boolean(pool, types.int64, types.boolean), codegen
+    return False
 
 
-@instruction(lambda pool, lock: None)
-def release(typingctx, pool, lock):
+@instruction
+def release(pool, lock):
     """Open a lock, from whatever thread."""
 
-    def codegen(context, builder, signature, args):
-        _release(builder, args[0], [builder.inttoptr(args[1], cgutils.voidptr_t)])
-        return context.get_dummy_value()
 
-    return types.void(pool, types.int64), codegen
-
-
-@instruction(lambda pool: 0)
-def ident(typingctx, pool):
+@instruction
+def ident(pool):
     """The number of the thread that asks, as `threading.get_ident` has it."""
-
-    def codegen(context, builder, signature, args):
-        number = _ident(builder, args[0], [])
-        word = context.get_value_type(types.int64)
-        return builder.zext(number, word) if number.type != word else number
-
-    return types.int64(pool), codegen
+    return 0
 
 
-@instruction(lambda pool, place, n: 0)
-def counted(typingctx, pool, place, n):
+@instruction
+def counted(pool, place, n):
     """Add to a word as one step, whoever else does; what it was before."""
-
-    def codegen(context, builder, signature, args):
-        return builder.atomic_rmw("add", builder.gep(args[0], [args[1]]), args[2], "seq_cst")
-
-    return types.int64(pool, types.int64, types.int64), codegen
+    return 0
 
 
-@instruction(lambda *operands: operands)
-def packed(typingctx, *operands):
-    """The operands as a tuple: Python makes a list of many, which Numba does not compile."""
-    kinds = types.Tuple(tuple(map(types.unliteral, operands)))
-
-    def codegen(context, builder, signature, args):
-        values = cgutils.unpack_tuple(builder, args[0])
-        return context.make_tuple(builder, signature.return_type, values)
-
-    return kinds(types.StarArgTuple(operands)), codegen
+@instruction
+def packed(*operands):
+    """The operands as a tuple."""
+    return operands
 
 
-@instruction(lambda function, operands: (function, operands))
-def handed(typingctx, function, operands):
+@instruction
+def handed(function, operands):
     """A device function `function(*operands, piece)` with its operands, on the stack of the caller:
     two addresses. What it returns is lost, and it raises nothing."""
-    kinds = (*operands.types, types.intp)
-    inner = function.get_call_type(typingctx, kinds, {})
-
-    def codegen(context, builder, signature, args):
-        pair = ir.LiteralStructType([context.get_value_type(kind) for kind in operands.types])
-        with builder.goto_entry_block():
-            block = builder.alloca(pair)
-        builder.store(_struct(builder, pair, cgutils.unpack_tuple(builder, args[1])), block)
-        caller = _caller(context, builder.module, pair, function.dispatcher.overloads[kinds], inner)
-        word = context.get_value_type(types.int64)
-        addresses = [builder.ptrtoint(caller, word), builder.ptrtoint(block, word)]
-        return context.make_tuple(builder, signature.return_type, addresses)
-
-    return types.UniTuple(types.int64, 2)(function, operands), codegen
+    return function, operands
 
 
-def _struct(builder, kind, values):
-    struct = ir.Constant(kind, ir.Undefined)
-    for i, value in enumerate(values):
-        struct = builder.insert_value(struct, value, i)
-    return struct
-
-
-_PIECE = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, ir.IntType(64)])
-
-
-def _caller(context, module, pair, compiled, signature):
-    """A C function `void(void* operands, int64 piece)` that calls a device function."""
-    function = ir.Function(module, _PIECE, module.get_unique_name("nbgrad_piece"))
-    function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block())
-    block = builder.load(builder.bitcast(function.args[0], pair.as_pointer()))
-    operands = [builder.extract_value(block, i) for i in range(len(pair.elements))]
-    callee = context.declare_function(module, compiled.fndesc)
-    context.active_code_library.add_linking_library(compiled.library)
-    context.call_conv.call_function(
-        builder, callee, signature.return_type, signature.args, [*operands, function.args[1]]
-    )
-    builder.ret_void()
-    return function
-
-
-@instruction(lambda function, operands, piece: function(*operands, piece))
-def run(typingctx, function, operands, piece):
+@instruction
+def run(function, operands, piece):
     """Run a piece of what was `handed`."""
-
-    def codegen(context, builder, signature, args):
-        function = builder.inttoptr(args[0], _PIECE.as_pointer())
-        builder.call(function, [builder.inttoptr(args[1], cgutils.voidptr_t), args[2]])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), codegen
+    return function(*operands, piece)
 
 
 @device

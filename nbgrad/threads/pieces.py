@@ -5,7 +5,6 @@ own, which are added in order: the numbers are the same on any machine.
 """
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -86,12 +85,12 @@ def rowwise(kernel: Kernel, rows: int, columns: int, *operands: np.ndarray) -> N
 
 
 class InPieces:
-    """A kernel of an elementwise op on long arrays, as `eager/loop_source.py` makes them: it is
+    """A kernel of an elementwise op on long arrays, as `kernels/loops.py` makes them: it is
     called as the kernel is.
 
     `patterns` say how each operand lies in (rows, columns) elements; the last `written` ones are
-    results, of which those that are sums have one for each piece. Without `nested`, the kernel
-    takes flat arrays alone, and each element is a row.
+    results, of which those that are sums have one for each piece. With `nested`, the kernel takes
+    rows and columns; otherwise each element is a row.
     """
 
     def __init__(
@@ -102,7 +101,7 @@ class InPieces:
         sizes: tuple[int, int],
         nested: bool,
     ):
-        rows, columns = sizes if nested else (prod(sizes), 1)
+        rows, columns = sizes
         self._kernel, self._nested, self._rows, self._columns = kernel, nested, rows, columns
         self._size = cut_long(rows, rows * columns)
         self._count = -(-rows // self._size)

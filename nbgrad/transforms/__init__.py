@@ -1,5 +1,4 @@
-"""Transformations of functions: compositions of tracking, walking and duals, with no rule of their
-own."""
+"""Transformations of functions: `grad`, `vjp`, `jvp`, `vmap`, `jacobian`, `hessian` and others."""
 
 from .batching import map, vmap
 from .checkpoint import checkpoint, stop_gradient

@@ -24,17 +24,19 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
 
     Arguments:
         f: a function of one sample, of arrays or nested ones.
-        in_axes: the axis of samples, None for what all samples share: one for each argument in a
-            tuple, or one for all. For a nested argument it may nest likewise, as in
-            `({"w": None, "x": 0},)`.
-        out_axes: the axis of samples in the result; where that is nested, it may nest likewise.
+        in_axes: the axis of samples, or None for an argument that all samples share; a tuple with
+            one entry for each argument, or one entry for all. For a nested argument, the entry may
+            be nested, as in `({"w": None, "x": 0},)`.
+        out_axes: the axis of samples in the result. It may be nested as the result is.
 
     The returned function takes and returns arrays with one more axis; results that do not depend on
     a sample are repeated. Each op runs once for all samples, by its batching rule. The function can
     be nested, differentiated and compiled, and `f` may be a gradient. Keyword arguments are shared.
 
-    Raises DimensionMismatch where the numbers of samples differ or an argument has no axis,
-    TypeError where `f` gives no array, UntrackedError where it asks for the value of one sample.
+    Raises:
+        DimensionMismatch: the numbers of samples differ, or an argument has no axis.
+        TypeError: `f` returns no array.
+        UntrackedError: `f` needs the value of one sample, such as in `if x > 0`.
 
     >>> nbgrad.vmap(nbgrad.grad(lambda w, x: np.tanh(w @ x)), in_axes=(None, 0))(
     ...     np.array([1.0, -1.0]), np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
@@ -48,8 +50,8 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         if any(x is not None and type(x) is not int for x in trees.flatten(axes)[0]):
             raise ValueError(
-                f"vmap: {name} {axes!r}: give the axis of samples, a whole number, or None for "
-                "what is shared, or such in the structure of the arguments"
+                f"vmap: {name} {axes!r}: pass the axis of samples, an integer, or None for shared "
+                "arguments, or these in the structure of the arguments"
             )
 
     @transformed(vmap, f, in_axes, out_axes)
@@ -110,8 +112,8 @@ def _axes_for(name: str, axes: Any, tree: Any, leaves: list) -> list[int | None]
             parts = [spread(axis, part) for axis, part in zip(axes, tree, strict=True)]
             return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
         raise ValueError(
-            f"vmap: {name} {axes!r} does not nest as {trees.describe(tree)}: give one axis for all "
-            "of it, or its structure"
+            f"vmap: {name} {axes!r} does not nest as {trees.describe(tree)}: pass one axis for all "
+            "of it, or the same structure"
         )
 
     return [None if x != x else int(x) for x in trees.flatten(spread(axes, tree))[0]]
@@ -129,7 +131,7 @@ def _placed(x: Any, axis: int | None, level: int, count: int, given: set[int]) -
         return np.moveaxis(rows, 0, axis) if axis and rows is not None else rows
     if isinstance(x := below(x, level), Batched) and x.level == level:
         raise ValueError(
-            "vmap: out_axes is None for a result that differs from sample to sample: give the axis "
+            "vmap: out_axes is None for a result that differs from sample to sample: pass the axis "
             "of its samples"
         )
     return x
@@ -144,7 +146,8 @@ def map(f: Callable, *samples) -> Any:
 
     Python calls `f` once per sample, so `f` may branch on values; otherwise `vmap` is faster.
 
-    Raises DimensionMismatch where lengths differ or are 0.
+    Raises:
+        DimensionMismatch: the lengths differ, or are 0.
 
     >>> nbgrad.map(lambda x: x * x if x > 0 else -x, np.array([-1.0, 2.0]))
     array([1., 4.])
@@ -200,8 +203,8 @@ def _count(batches: list, op: str = "vmap") -> int:
         raise DimensionMismatch(f"{op}: no argument is an array with an axis of samples")
     if any(not shape_of(x) for x in batches):
         raise DimensionMismatch(
-            f"{op}: an argument has no axes: give arrays with one sample for each row"
-            + (", and name what is shared by None in in_axes" if op == "vmap" else "")
+            f"{op}: an argument has no axes: pass arrays with one sample for each row"
+            + (", and None in in_axes for shared arguments" if op == "vmap" else "")
         )
     counts = {shape_of(x)[0] for x in batches}
     if len(counts) > 1:
@@ -229,7 +232,7 @@ def _whole(x: Any, level: int, count: int, given: set[int]) -> Any:
         value = x.value
         if isinstance(value, Array):
             return value._fresh()
-        # Not the memory of an argument.
+        # A result must not share memory with an argument.
         return np.array(value) if value.base is not None or id(value) in given else value
     if x is None:
         return None

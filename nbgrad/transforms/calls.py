@@ -20,7 +20,7 @@ class FunctionCall:
 
     def __init__(self, op: str, f: Callable, args: tuple, options: dict[str, Any]):
         self.op, self.f = op, f
-        self.rule: Any = None  # of the user, where there is one
+        self.rule: Any = None  # the `CustomRule`, if there is one
         self.leaves, self.rebuild = trees.flatten((list(args), options))
         self.places = [i for i, x in enumerate(self.leaves) if trees.is_differentiable(x)]
         self._result: tuple[list, Callable] | None = None

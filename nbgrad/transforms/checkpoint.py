@@ -27,14 +27,15 @@ def checkpoint(f: Callable) -> Callable:
     """Recompute `f` in the backward pass instead of keeping its intermediate values.
 
     Arguments:
-        f: a deterministic function of arrays or nested ones. The arrays that a closure or a model
-            object holds count as arguments.
+        f: a deterministic function of arrays, or of nested containers of them. Arrays that `f`
+            captures, or that a model object holds, count as arguments.
 
     The gradient is the same to the last bit. The intermediate values of `f` are freed after the
-    forward pass, at the cost of a second run. It works in every mode; compiled functions, which
-    share equal steps, gain nothing from it.
+    forward pass, at the cost of a second run. It works in every mode, but saves no memory in
+    compiled functions, which share equal steps.
 
-    Raises GraphError where `f` uses a tracked array that is neither an argument nor in its closure.
+    Raises:
+        GraphError: `f` uses a tracked array that is neither an argument nor captured.
 
     >>> layer = nbgrad.checkpoint(lambda w, x: np.tanh(np.tanh(w @ x)))
     >>> nbgrad.grad(lambda w: np.sum(layer(w, np.ones(2))))(np.zeros((2, 2)))
@@ -64,7 +65,7 @@ def stop_gradient(tree: Any) -> Any:
     """Treat nested arrays as constants in every derivative.
 
     Arguments:
-        tree: an array, or nested ones.
+        tree: an array, or nested containers of arrays.
 
     >>> nbgrad.grad(lambda x: x * nbgrad.stop_gradient(x))(3.0)
     np.float64(3.0)
@@ -74,8 +75,8 @@ def stop_gradient(tree: Any) -> Any:
 
 
 class _Again(eager.FunctionPlan):
-    """A backward walk makes the call again, and goes on through its steps: sums of cotangents
-    are made in the order in which they would be without."""
+    """The plan of a checkpointed call. The backward pass repeats the call and continues through its
+    graph, so that cotangents are summed in the same order as without `checkpoint`."""
 
     __slots__ = ()
     expands = True
@@ -85,7 +86,7 @@ class _Again(eager.FunctionPlan):
 
 
 class _Checkpoint(CallPrimitive):
-    """A call that is repeated for its derivatives."""
+    """A call of a function that is repeated for its derivatives."""
 
     def evaluate(self, *args, **params):
         call: FunctionCall = params["call"]
@@ -119,7 +120,7 @@ class _Checkpoint(CallPrimitive):
         call: FunctionCall = params["call"]
 
         def apply(*arrays):
-            # As in `evaluate`: what depends on the arguments is an array of this level.
+            # As in `evaluate`: values that depend on the arguments are arrays of this level.
             with new_level() as level:
                 return below(call.apply(*(leaf_of(x, level) for x in arrays)), level)
 
@@ -132,8 +133,8 @@ checkpointed.plan_class = _Again
 
 
 def _require_own(call: FunctionCall, out: Any, started: int) -> None:
-    """Raise GraphError where a result was computed from tracked arrays that are no arguments, but
-    were there before the call."""
+    """Raise GraphError if a result was computed from tracked arrays that existed before the call
+    and are no arguments."""
     if not isinstance(out, Array):
         return
     nodes = backward.history(out.node) if isinstance(out, TrackedArray) and out.level == 0 else None

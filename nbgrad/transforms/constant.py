@@ -1,4 +1,4 @@
-"""The warning for a function whose result does not depend on what is differentiated."""
+"""`ConstantWarning` for a function whose result does not depend on the differentiated arguments."""
 
 import sys
 import warnings
@@ -33,7 +33,7 @@ def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
         if f in _warned:
             return
         _warned.add(f)
-    except TypeError:  # no weak references to it: the filters of `warnings` have to do
+    except TypeError:  # no weak references to it: the filters of `warnings` apply
         pass
     code = code_of(f)
     name = place(code) if code is not None else type(f).__name__
@@ -44,8 +44,8 @@ def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
     warnings.warn(
         f"{op}: the result of {name} does not depend on what is differentiated, so the derivative "
         "is zero: the result is constant. Was the derivative lost, as by .data, by np.round or by "
-        "a value that was computed before? If it is meant, "
-        'warnings.filterwarnings("ignore", category=nbgrad.ConstantWarning) silences this',
+        "a value that was computed before? If this is intended, silence the warning with "
+        'warnings.filterwarnings("ignore", category=nbgrad.ConstantWarning)',
         ConstantWarning,
         stacklevel=depth,
     )

@@ -1,4 +1,4 @@
-"""`custom_rule`: a function with a derivative that the user gives."""
+"""`custom_rule`: functions with a user-defined derivative."""
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
@@ -53,23 +53,25 @@ class CustomRule:
 def custom_rule(
     f: Callable | None = None, *, pullback: Callable, pushforward: Callable | None = None
 ) -> Any:
-    """Give a function a pullback, and a pushforward, of your own; a decorator with options.
+    """Define the pullback, and optionally the pushforward, of a function.
 
     Arguments:
-        f: a function, plain Python or `@njit`, of numbers and arrays or nested ones, that gives an
-            array or nested ones.
-        pullback: `pullback(ct, out, *args)` gives a cotangent for each argument, in a tuple: of the
-            argument's structure and shapes, None where there is none. For one argument the
-            cotangent itself will do.
-        pushforward: `pushforward(tangents, out, *args)` gives the tangent of the result; `tangents`
-            has one for each argument, zeros where it does not move. Without it the pullback is
-            transposed, which needs a pullback made of NumPy functions.
+        f: a function, plain Python or `@njit`, of numbers, arrays or nested containers of them,
+            which returns an array, or a nested container of arrays. Without `f`, a decorator is
+            returned.
+        pullback: `pullback(ct, out, *args)` returns a tuple with a cotangent for each argument,
+            of its structure and shapes, or None. For a single argument it may return the cotangent
+            itself.
+        pushforward: `pushforward(tangents, out, *args)` returns the tangent of the result;
+            `tangents` has one for each argument, zeros for those that are constant. Without it, the
+            pullback is transposed, which needs a pullback made of NumPy functions.
 
-    A rule made of NumPy functions can be differentiated again, batched and compiled; where `f` or
-    its pullback is compiled by Numba itself, it runs as it is, in first derivatives.
+    A rule made of NumPy functions can be differentiated again, batched and compiled. If `f` or its
+    pullback is an `@njit` function, only first derivatives are possible.
 
-    Raises TypeError and DimensionMismatch that name the function where a rule gives another number,
-    structure or shape of cotangents.
+    Raises, when it is called:
+        TypeError: the rule returns another number or structure of cotangents.
+        DimensionMismatch: a cotangent or tangent has the wrong shape.
 
     >>> @nbgrad.custom_rule(pullback=lambda ct, out, x: ct * np.minimum(np.exp(x), 10.0))
     ... def clipped_exp(x):
@@ -91,7 +93,7 @@ class _Custom(CallPrimitive):
 
     def evaluate(self, *args, **params):
         call: FunctionCall = params["call"]
-        with new_level() as level:  # what the function tracks itself stays inside
+        with new_level() as level:  # arrays that the function tracks are local to it
             out = call.apply(*(trees.scalar(x) for x in args))
         return np.asarray(below(out, level))
 
@@ -224,7 +226,7 @@ def _transposed(call: FunctionCall, tangents: Sequence, out: Any, args: Sequence
     if _is_compiled(call.rule.pullback):
         raise NoRuleError(
             f"{call.name}: forward mode needs a pushforward, as its pullback is compiled by Numba: "
-            "give custom_rule(pushforward=...)"
+            "define custom_rule(pushforward=...)"
         )
     moving = [i for i, t in enumerate(tangents) if t is not None]
 

@@ -21,21 +21,22 @@ NAMES = ("x", "y", "z")
 def custom_elementwise(
     body: str | Callable | None = None, *, partials: Sequence[Callable], name: str = ""
 ) -> Any:
-    """Make an elementwise op from a scalar body and its partial derivatives.
+    """Define an elementwise op by a scalar expression and its partial derivatives.
 
     Arguments:
         body: a scalar expression over x, then y, then z, such as `"x / (1.0 + exp(-x))"`, or a
             Python function of up to three arguments made of NumPy functions and operators, which is
-            recorded once; without it, a decorator.
-        partials: for each argument `partial(*args, out)`, the derivative with respect to it, made
-            of NumPy functions; None where there is none.
-        name: what errors and graphs show; that of the function where it is left out.
+            recorded once. Without `body`, a decorator is returned.
+        partials: for each argument, `partial(*args, out)`, the derivative with respect to it, made
+            of NumPy functions, or None.
+        name: the name in errors and graphs, by default that of the function.
 
     The returned function behaves like a built-in op: it broadcasts, its loops are compiled, and it
     works in forward and reverse mode, to any order, batched and in compiled functions. Check the
     partials with `nbgrad.check_grads`.
 
-    Raises ValueError for a body with other names or a wrong number of partials.
+    Raises:
+        ValueError: the body has other names, or the number of partials is wrong.
 
     >>> @nbgrad.custom_elementwise(partials=[lambda x, out: 1.0 / (1.0 + np.exp(-x))])
     ... def softplus(x):
@@ -49,7 +50,7 @@ def custom_elementwise(
     name = name or getattr(body, "__name__", "elementwise")
     if not 1 <= len(partials) <= len(NAMES) or not all(p is None or callable(p) for p in partials):
         raise ValueError(
-            f"{name}: {len(partials)} partials; give a function, or None, for each of one to "
+            f"{name}: {len(partials)} partials; pass a function, or None, for each of one to "
             f"{len(NAMES)} arguments"
         )
     if isinstance(body, str):

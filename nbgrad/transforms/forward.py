@@ -21,17 +21,18 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
     """Return the value of `f(*primals)` and its derivative in the direction of `tangents`.
 
     Arguments:
-        f: gives an array, or nested dicts, lists, tuples and dataclasses of them.
-        primals: a sequence of numbers, float arrays, or nested ones.
-        tangents: for each primal, a direction of its structure, shapes and dtypes; None beside
-            what is no float.
-        has_aux: `f` gives `(value, aux)`, and jvp `(value, tangent, aux)`.
+        f: returns an array, or nested dicts, lists, tuples and dataclasses of arrays.
+        primals: a sequence of numbers, float arrays, or nested containers of them.
+        tangents: for each primal, a direction with its structure, shapes and dtypes; None for
+            leaves that are no floats.
+        has_aux: `f` returns `(value, aux)`, and jvp `(value, tangent, aux)`.
 
-    Returns the value and the tangent J @ tangents, of the structure and shapes of the value.
-    Composed with `grad`, it gives a Hessian-vector product. `pushforward` is another name.
+    Returns the value and the tangent J @ tangents, with the structure and shapes of the value. The
+    jvp of a gradient is a Hessian-vector product. `pushforward` is another name of `jvp`.
 
-    Raises DimensionMismatch where numbers or shapes differ, TypeError where structures or dtypes
-    do.
+    Raises:
+        DimensionMismatch: the number of tangents or a shape is wrong.
+        TypeError: the structure or dtype of a tangent is wrong.
 
     >>> value, tangent = nbgrad.jvp(np.sin, (0.0,), (2.0,))
     >>> float(value), float(tangent)
@@ -45,7 +46,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         )
     if len(primals) != len(tangents):
         raise DimensionMismatch(
-            f"jvp: {len(primals)} primals and {len(tangents)} tangents; give one for each"
+            f"jvp: {len(primals)} primals and {len(tangents)} tangents; pass one for each"
         )
     flat, directions = [], []
     for primal, tangent in zip(primals, tangents, strict=True):

@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and products with them: many directions pushed or pulled at once."""
+"""`jacobian`, `hessian` and `hvp`, with 64 directions at a time."""
 
 from collections.abc import Callable
 from math import prod
@@ -14,8 +14,8 @@ from .forward import jvp
 from .reverse import existing, grad, gradient, positions_of, vjp
 from .transformed import takes_argnum, transformed
 
-# Directions that go through the function together: enough to fill its loops, and few enough that
-# what is kept between does not grow with the Jacobian.
+# The number of directions at a time: enough to amortise the cost of a call, and few enough that
+# intermediate values do not grow with the Jacobian.
 _TOGETHER = 64
 _MODES = ("auto", "forward", "reverse", "optimal")
 
@@ -25,7 +25,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
     """Return a function that computes the Jacobian of `f` with respect to argument `argnums`.
 
     Arguments:
-        f: gives an array, or nested ones.
+        f: returns an array, or nested containers of arrays.
         argnums: the position of the argument, or a tuple of positions.
         mode: "forward" pushes one direction for each input element, "reverse" pulls one for each
             output element, "auto" takes the fewer; "optimal" eliminates the vertices of the
@@ -36,8 +36,9 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
     [i, j] is the derivative of output i with respect to input j. For nested outputs and arguments
     it is nested: the structure of the output, and in each of its places that of the argument.
 
-    Raises TypeError where the argument or the result holds no float array, ValueError for an
-    unknown mode or position.
+    Raises:
+        TypeError: the argument or the result holds no float array.
+        ValueError: the mode or a position does not exist.
 
     >>> nbgrad.jacobian(lambda x: np.stack([x[0] * x[1], np.sin(x[0])]))(np.array([0.0, 2.0]))
     array([[2., 0.],
@@ -60,7 +61,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
 
         partial.__wrapped__ = f  # pyright: ignore[reportFunctionMemberAccess]
         point = tuple(args[position] for position in places)
-        with trees.apart(*args, *options.values()):
+        with trees.level_above(*args, *options.values()):
             if mode == "optimal":
                 return _by_elimination(partial, point, argnums)
             return _jacobian(partial, point, mode, isinstance(argnums, tuple))
@@ -72,8 +73,9 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
 def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     """Return a function that computes the Hessian of a scalar function, forward over reverse.
 
-    For an argument of shape T it returns an array of shape T + T; for a nested argument, a matrix
-    of blocks: its structure, and in each of its places the structure again. Raises as `gradient`.
+    For an argument of shape T it returns an array of shape T + T. For a nested argument it returns
+    blocks: the structure of the argument, with that structure again in each place. Raises as
+    `gradient`.
 
     >>> nbgrad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
@@ -99,7 +101,7 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
     def product(*args, **options):
         if len(args) < 2:
             raise DimensionMismatch(
-                "hvp: give the arguments of the function and then the direction, as in hvp(f)(x, v)"
+                "hvp: pass the arguments of the function and then the direction, as in hvp(f)(x, v)"
             )
         *primals, v = args
         (place,) = existing("hvp", argnums, positions, len(primals))
@@ -107,8 +109,8 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
         def of_one(x):
             return f(*primals[:place], x, *primals[place + 1 :], **options)
 
-        # Reverse mode outside has the kernels of the ops for its pullbacks.
-        with trees.apart(*args, *options.values()):
+        # Reverse over forward: pullbacks of plain ops use their compiled kernels.
+        with trees.level_above(*args, *options.values()):
             return gradient(lambda x: jvp(of_one, (x,), (v,))[1], primals[place])[0]
 
     return product
@@ -136,7 +138,7 @@ class _Flat:
         self.dtype = np.result_type(*self.dtypes) if self.places else np.dtype(float)
 
     def split(self, x: Any, lead: int = 0) -> list[Any]:
-        """The parts of `x` along its axis `lead`, each in the shape and dtype of its leaf."""
+        """Split `x` along its axis `lead` into parts with the shapes and dtypes of the leaves."""
         parts, at = [], 0
         whole = len(self.places) == 1
         for shape, size in zip(self.shapes, self.sizes, strict=True):
@@ -148,14 +150,14 @@ class _Flat:
         return parts
 
     def unflatten(self, x: Any) -> Any:
-        """The tree with the parts of a vector, None in place of what is no float."""
+        """Return the tree with the parts of a vector, None for leaves that are no floats."""
         filled: list[Any] = [None] * len(self.leaves)
         for k, part, dtype in zip(self.places, self.split(x), self.dtypes, strict=True):
             filled[k] = part if part.dtype == dtype else part.astype(dtype)
         return self.rebuild(filled)
 
     def flatten(self, tree: Any) -> Any:
-        """The float leaves of such a tree as one vector."""
+        """Return the float leaves of a tree with this structure as one vector."""
         leaves, _ = trees.flatten(tree)
         flat = [np.reshape(leaves[k], -1) for k in self.places]
         return flat[0] if len(flat) == 1 else np.concatenate(flat)
@@ -176,7 +178,7 @@ def _jacobian(f: Callable, point: tuple, mode: str, many: bool) -> Any:
 
 
 def _each_direction(f: Callable, basis: _Flat) -> Any:
-    """Stack `f` of each unit vector."""
+    """Stack the values of `f` at all unit vectors."""
     eye = np.eye(basis.size, dtype=basis.dtype)
     parts = [
         vmap(f)(eye[start : start + _TOGETHER]) for start in range(0, max(basis.size, 1), _TOGETHER)
@@ -185,7 +187,7 @@ def _each_direction(f: Callable, basis: _Flat) -> Any:
 
 
 def _blocks(rows: Any, outputs: _Flat, inputs: _Flat, many: bool) -> Any:
-    """A matrix as the tree of the outputs, each place with the tree of the inputs."""
+    """Return a matrix as the tree of the outputs, with the tree of the inputs in each place."""
     filled: list[Any] = [None] * len(outputs.leaves)
     for k, part in zip(outputs.places, outputs.split(rows), strict=True):
         inner: list[Any] = [None] * len(inputs.leaves)

@@ -1,8 +1,8 @@
 """Linear functions as recorded programs: `linearize` by partial evaluation, and transposition.
 
-Reverse mode can be had from forward mode: push symbolic tangents through a function, so that all
-that depends on the primals is computed and what is left is linear; then read that program from its
-end (Radul and others, You Only Linearize Once, 2022).
+Reverse mode follows from forward mode: tangents that are symbols are pushed through a function. All
+values that depend on the primals are computed, and the recorded rest is linear. Reverse mode
+transposes that program, from its end (Radul and others, You Only Linearize Once, 2022).
 """
 
 from collections.abc import Callable, Sequence
@@ -167,8 +167,8 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     `push(*tangents)` runs the linear part and returns J @ tangents. `push.transpose(ct)` returns
     J' @ ct for each primal, which is reverse mode; `print(push)` shows the linear program.
 
-    Raises TypeError where no primal holds a float or the result is no array; `push` raises as
-    `jvp` does.
+    Raises:
+        TypeError: no primal holds a float, or the result is no array. `push` raises as `jvp` does.
 
     >>> value, push = nbgrad.linearize(lambda x, y: x * np.sin(y), 2.0, 0.0)
     >>> push(0.0, 1.0), push.transpose(1.0)
@@ -211,7 +211,9 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     The new function takes a cotangent with the structure of the result of `f` and returns a tuple
     with a cotangent for each argument.
 
-    Raises TypeError where an op of `f` is not linear, ValueError where f(0) is not 0.
+    Raises:
+        TypeError: an op of `f` is not linear.
+        ValueError: f(0) is not 0.
 
     >>> shift = nbgrad.linear_transpose(lambda x: x[1:] - x[:-1], np.zeros(3))
     >>> shift(np.array([1.0, 2.0]))
@@ -232,7 +234,7 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     like = rebuild_result([_zeros(x.aval) if isinstance(x, Symbol) else x for x in outputs])
     recipe = _untransposed, (f, examples)
     linear = LinearMap("linear_transpose", inputs, outputs, examples, like, level, recipe)
-    # What is not linear at all is refused first, by its op.
+    # This raises for an op that is not linear, with its name.
     linear.transpose(like)
     zeros = rebuild(
         [x if s is None else _zeros(s.aval) for x, s in zip(leaves, inputs, strict=True)]

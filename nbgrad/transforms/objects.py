@@ -1,8 +1,8 @@
-"""Objects of plain classes as trees: those whose attributes hold floats, recognised by what they
-are and not by what was called before.
+"""Objects of plain classes as pytrees: their attributes are the children if one holds a float.
 
-A class is plain where a copy of an object's attributes is a copy of the object: it has no
-constructor of a builtin type below it, and no `__reduce__`, `__getstate__` or `__setstate__`.
+A class is plain if a copy of an object's attributes is a copy of the object: neither it nor a base
+class overrides `__new__`, `__reduce__`, `__getstate__` or `__setstate__`. Whether an object is a
+tree depends on the object alone, not on earlier calls.
 """
 
 import dataclasses
@@ -17,12 +17,12 @@ from ..runtime.kinds import is_a
 
 NUMBERS = (Array, np.ndarray, float, int, np.generic)
 _OPAQUE = (*NUMBERS, str, bytes, type, FunctionType, type(None))
-# What most trees hold, none of which is an object to open.
+# The types of most leaves, none of which is an object with attributes to differentiate.
 COMMON = {np.ndarray, float, int, bool, str, np.float64, FunctionType, type(None)}
 
 
 class Held:
-    """An object in a tree that optree takes apart: its attributes, sorted by name."""
+    """A plain object as a pytree node of optree: its class, and its attributes sorted by name."""
 
     __slots__ = ("cls", "names", "values")
 
@@ -38,7 +38,7 @@ class Held:
 
 
 def construct(cls: type, names: Iterable[str], values: Iterable[Any]) -> Any:
-    """An instance of `cls` with these attributes, without a call of `__init__`."""
+    """Make an instance of `cls` with these attributes, without calling `__init__`."""
     x = object.__new__(cls)
     for name, value in zip(names, values, strict=True):
         object.__setattr__(x, name, value)
@@ -46,7 +46,7 @@ def construct(cls: type, names: Iterable[str], values: Iterable[Any]) -> Any:
 
 
 def is_float(x: Any) -> bool:
-    """Floats and arrays of floats; integers, strings and functions are static."""
+    """Return whether x is a float or an array of floats; all other leaves are static."""
     if type(x) is np.ndarray:
         return x.dtype.kind == "f"
     if is_a(x, float):
@@ -55,7 +55,7 @@ def is_float(x: Any) -> bool:
 
 
 def attributes(x: Any) -> dict[str, Any]:
-    """The attributes of an object, of `__dict__` and `__slots__`, sorted by name."""
+    """Return the attributes of an object, from `__dict__` and `__slots__`, sorted by name."""
     values = dict(getattr(x, "__dict__", {}))
     for cls in type(x).__mro__:
         slots = cls.__dict__.get("__slots__", ())
@@ -68,7 +68,7 @@ def attributes(x: Any) -> dict[str, Any]:
 
 
 def is_plain(x: Any) -> bool:
-    """Whether the attributes of an object are all that there is to it."""
+    """Return whether the attributes of an object are its whole state."""
     cls = type(x)
     return (
         cls.__new__ is object.__new__
@@ -85,8 +85,8 @@ def opened(
     holds: Callable[[Any], bool],
     path: tuple = (),
 ) -> list[Any]:
-    """The leaves with a `Held` in place of each plain object that has a leaf of which `holds` is
-    true; the same list where there is none. `flatten` takes containers apart, and no objects."""
+    """Replace each plain object that has a leaf for which `holds` is true by a `Held`; return the
+    same list if there is none. `flatten` flattens containers, but no objects."""
     if COMMON.issuperset(map(type, leaves)):
         return leaves
     parts = [
@@ -125,12 +125,12 @@ def _opened(x: Any, flatten: Callable, holds: Callable, path: tuple) -> Any:
 
 
 class _Cycle(Exception):
-    """An object was met inside of itself."""
+    """An object contains itself."""
 
 
 def conceals(x: Any) -> bool:
-    """Whether a leaf is an object that holds floats, and nobody knows how to take it apart: one of
-    a class that is neither plain nor registered."""
+    """Return whether a leaf is an object with floats that cannot be flattened: its class is neither
+    plain nor registered."""
     if isinstance(x, _OPAQUE) or is_plain(x):
         return False
     if isinstance(x, (list, tuple, set, frozenset)):

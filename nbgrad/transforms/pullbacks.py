@@ -1,5 +1,5 @@
-"""`rrule` and `pullback`: the value of a call with its pullback, for one rule or a whole function
-with the state that it holds."""
+"""`rrule` and `pullback`: the value of a call and its pullback, for one rule, or for a function and
+its state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from .reverse import pullback_of
 from .run import Run
 from .state import kept
 
-# Where functions live that are one rule each, besides those of NumPy and SciPy.
+# Modules whose functions have a rule each, besides NumPy and SciPy.
 _HOMES = ("_operator", "nbgrad.rules")
 
 
@@ -39,11 +39,13 @@ def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
         args: as the function takes them.
         options: keyword arguments, constants of the call.
 
-    Returns `(value, back)`. `back(ct)` gives `(None, *cotangents)`: first the gradient of the
-    function itself, which has no state, then a cotangent for each argument, None for integers and
-    other static arguments.
+    Returns `(value, back)`. `back(ct)` returns `(None, *cotangents)`: first None for the function,
+    which has no state, then a cotangent for each argument, None for integers and other static
+    arguments.
 
-    Raises NoRuleError for a function without a rule: `pullback` takes any function apart.
+    Raises:
+        NoRuleError: the function has no rule of its own; `pullback` differentiates through any
+            function.
 
     >>> value, back = nbgrad.rrule(np.cos, 0.6)
     >>> back(1.0)
@@ -63,22 +65,24 @@ def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
 
 
 def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
-    """Return the value of `f(*args)` and its pullback, which covers the arrays that `f` holds.
+    """Return the value of `f(*args)` and its pullback, which includes the state of `f`.
 
     Arguments:
-        f: a function, a closure, a bound method or a model object that can be called.
-        args: numbers, float arrays, or nested ones, functions and objects that hold such among
-            them; anything else is static.
+        f: a function, a closure, a bound method or a callable model object.
+        args: numbers, float arrays, or nested containers of them, including functions and objects
+            that hold arrays; anything else is static.
         options: keyword arguments, constants of the call.
 
-    Returns `(value, back)`. `back(ct)` gives `(state, *cotangents)`. The state is None for a plain
-    function; for a closure, a dict of what it captures, by name; for a bound method, that of its
-    object; for a model object, an object of its class with the gradients in place of the
-    attributes, None for what is not differentiable. Functions among the arguments get such states
-    too. `f` is called with copies of functions and objects: what it sets on them is lost.
+    Returns `(value, back)`. `back(ct)` returns `(state, *cotangents)`. The state is None for a
+    plain function; for a closure, a dict of the gradients of the captured variables; for a bound
+    method, the state of its object; for a model object, an object of its class with the gradients
+    as attributes, None for those that are not differentiable. Functions among the arguments have
+    such states too. `f` is called with copies of functions and objects, so attributes that it sets
+    are lost.
 
-    Raises TypeError where nothing can be differentiated, or where an object holds floats and its
-    class is neither plain nor registered.
+    Raises:
+        TypeError: nothing can be differentiated, or an object holds floats and its class is neither
+            plain nor registered.
 
     >>> def line(a, b):
     ...     return lambda x: a * x + b
@@ -113,7 +117,7 @@ def _differentiated(run: Run) -> tuple[Any, Callable[[Any], tuple]]:
 
 
 def _has_rule(f: Callable) -> bool:
-    """Whether f is a function of NumPy or SciPy that takes tracked arrays, or one of nbgrad's."""
+    """Return whether f is one op: of NumPy or SciPy, of nbgrad, or with a custom rule."""
     if isinstance(f, np.ufunc) and f"scipy.special.{f.__name__}" in functions:
         return True
     if isinstance(f, (CustomRule, UserElementwise)) or (f.__hash__ is not None and f in functions):

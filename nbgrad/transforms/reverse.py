@@ -1,4 +1,4 @@
-"""Reverse mode as functions of functions: `gradient`, `grad`, `value_and_grad`, `vjp`."""
+"""Reverse mode: `gradient`, `grad`, `value_and_grad`, `vjp`, `elementwise_grad`."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,13 +24,14 @@ def gradient(f: Callable, *args) -> tuple:
     """Return the gradient of a scalar function with respect to each argument, as a tuple.
 
     Arguments:
-        f: gives one number, as an array of one element, for the arguments.
+        f: returns one number, or an array of one element.
         args: numbers, float arrays, or nested dicts, lists, tuples and dataclasses of them.
             Integers inside are not differentiated and get None; an argument without any float is an
             error.
 
-    Raises TypeError where `f` gives no tracked number or an argument has nothing to
-    differentiate, DimensionMismatch where its result has more than one element.
+    Raises:
+        TypeError: `f` returns no number, or an argument holds no float.
+        DimensionMismatch: the result has more than one element.
 
     >>> nbgrad.gradient(lambda x, y: x * y + np.sin(x), 2.0, 3.0)
     (np.float64(2.5838531634528574), np.float64(2.0))
@@ -47,8 +48,8 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     returns `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
     `grad(grad(f))`. It raises as `gradient` does.
 
-    What `f` tracks inside is a constant: the gradient is plain. Where a tracked array is among the
-    arguments, or `f` closes over one, the gradient is tracked and goes on to it.
+    Arrays that `f` tracks itself are constants. If an argument is tracked, or `f` closes over a
+    tracked array, the gradient is tracked, and can be differentiated with respect to that array.
 
     >>> float(nbgrad.grad(nbgrad.grad(np.tanh))(0.5)).__round__(6)
     -0.726862
@@ -123,17 +124,17 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     """Return the value of `f(*primals)` and its pullback, which maps cotangents to cotangents.
 
     Arguments:
-        f: gives an array, or nested dicts, lists, tuples and dataclasses of them.
-        primals: numbers, float arrays, or nested ones.
-        has_aux: `f` gives `(value, aux)`.
+        f: returns an array, or nested dicts, lists, tuples and dataclasses of arrays.
+        primals: numbers, float arrays, or nested containers of them.
+        has_aux: `f` returns `(value, aux)`.
         options: keyword arguments of `f`, constants of the call.
 
-    Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent of
-    the structure and shapes of the value and returns a tuple: for each primal, J' @ ct in its
-    structure, with None for integers. It can be called many times. It keeps copies of the values
+    Returns `(value, pullback)`, or `(value, pullback, aux)`. `pullback(ct)` takes a cotangent with
+    the structure and shapes of the value. It returns a tuple: for each primal, J' @ ct in its
+    structure, with None for integers. It can be called repeatedly, and keeps copies of the values
     that it needs, so later writes to the arguments do not change it. It is pickled as the call of
-    `vjp`, which is repeated when the pickle is loaded. The pullback raises TypeError for another
-    structure or dtype, DimensionMismatch for another shape.
+    `vjp`, which is repeated when the pickle is loaded. It raises TypeError for another structure or
+    dtype, and DimensionMismatch for another shape.
 
     >>> value, pullback = nbgrad.vjp(lambda x, y: (x * y, x + y), 2.0, 3.0)
     >>> pullback((1.0, 0.0))
@@ -193,12 +194,12 @@ def positions_of(op: str, argnums: Any) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def existing(op: str, argnums: Any, positions: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Positions among `count` arguments, from the front. Raises ValueError for one that there is
-    not."""
+    """Return the positions among `count` arguments, counted from the front. Raises ValueError for a
+    position that does not exist."""
     for position in positions:
         if not -count <= position < count:
             raise ValueError(
-                f"{op}: argnums {argnums} with {count} positional arguments: give the "
+                f"{op}: argnums {argnums} with {count} positional arguments: pass the "
                 "argument to differentiate by position"
             )
     places = tuple([position % count for position in positions])
@@ -213,12 +214,12 @@ def _value_and_gradients(
     run = Run(op, f, args, positions, options)
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
     if type(out) is TrackedArray and not run.level and out.aval.size == 1:
-        # What comes of the rest then, without asking it.
+        # The common case: the same as below, in fewer calls.
         root, value = out.node, out.node.value
         if not value.ndim:
             value = value[()]
         seed = ones(out.aval)
-        gradients = run.given(backward.pulled(root, seed, since=run.started), {root: seed})
+        gradients = run.cotangents_of(backward.pulled(root, seed, since=run.started), {root: seed})
     else:
         value, own = _scalar_of(op, run, out), run.own(out)
         gradients = run.pull_from({} if own is None else {own.node: ones_like(own)})
@@ -233,12 +234,12 @@ def _value_and_gradients(
 
 
 def _scalar_of(op: str, run: Run, out: Any) -> Any:
-    """The one number that a function gave, without the run's level. Raises TypeError and
+    """Return the number that a function returned, without the run's level. Raises TypeError or
     DimensionMismatch for anything else."""
     if not isinstance(out, (Array, float, int, np.ndarray, np.generic)):
         raise TypeError(
             f"{op}: the function gave {type(out).__name__}, not an array; return one number, "
-            "such as np.sum(...)" + ("; give the rest by has_aux" if type(out) is tuple else "")
+            "such as np.sum(...)" + ("; return the rest with has_aux" if type(out) is tuple else "")
         )
     if (out.aval.size if isinstance(out, Array) else prod(np.shape(out))) != 1:
         raise DimensionMismatch(

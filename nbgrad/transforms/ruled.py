@@ -1,8 +1,8 @@
-"""A call with a rule of the user's within a recorded step.
+"""Functions with a `custom_rule` in the bodies of `loop`, `scan`, `while_loop` and `cond`.
 
-The step of a loop and the sides of a choice are recorded once, as programs, and differentiated as
-programs. There the ops of the function stay beside its rule: their result passes an op that has the
-rule for its derivatives.
+These bodies are recorded as programs and differentiated as programs. The ops of such a function are
+recorded, and their result is the first argument of the op `ruled`, which returns it unchanged and
+has the custom rule as its derivative.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ from .calls import CallPrimitive, FunctionCall
 
 
 class Rule:
-    """The rule of one call within a recorded step. `others` are its arguments that have no
-    derivative and are known only when the step runs."""
+    """The custom rule of one call in a recorded body. `others` are the arguments without a
+    derivative whose values are known only when the body runs."""
 
     def __init__(self, primitive: CallPrimitive, call: FunctionCall, args: Sequence):
         level = max(x.level for x in args if isinstance(x, Array))
@@ -54,7 +54,7 @@ class Rule:
 
 
 class _OfSamples:
-    """The same for samples, of those arguments that are `batched`."""
+    """A `Rule` under `vmap`: the arguments that are `batched` have an axis of samples."""
 
     def __init__(self, rule: Any, size: int, batched: Sequence[bool]):
         self.rule, self.size, self.batched = rule, size, tuple(batched)
@@ -88,7 +88,8 @@ class _OfSamples:
 
 
 class Ruled(Primitive):
-    """The first argument, which is computed from the others, with a rule for its derivatives."""
+    """Return the first argument, which was computed from the others by a function with a custom
+    rule."""
 
     registered = False
 
@@ -120,8 +121,8 @@ ruled.plans = Unplanned()
 
 
 def _require_outside(name: str, f: Any, level: int) -> None:
-    """Raise TraceError for a rule that closes over a value of the step itself, which its derivative
-    has another symbol for."""
+    """Raise TraceError for a rule that closes over a value computed in the body: the derivative of
+    the body has another symbol for it."""
     names = getattr(getattr(f, "__code__", None), "co_freevars", ())
     for variable, cell in zip(names, getattr(f, "__closure__", None) or (), strict=False):
         leaves = trees.flatten(cell.cell_contents)[0] if variable != "self" else []

@@ -1,4 +1,4 @@
-"""One tracked run of a function, from which every reverse transformation starts."""
+"""`Run`: a call of a function with tracked arguments, the common part of all reverse modes."""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -25,16 +25,18 @@ _PLAIN = np.ndarray
 
 
 class Run:
-    """A function called on leaves of a level of its own.
+    """A call of a function with leaves of a new level as its arguments.
 
-    `result` is what it gave. `nodes` has a node, or None, for each leaf of the arguments that are
-    differentiated; `parts` says how many are one argument's, and what makes its tree of so many,
-    None where each argument is an array. `op` is who asks, for messages. Tracked arrays of a level
-    above, which the function tracked itself, are constants. So are those of this level that were
-    there before, for the derivative that is taken; but where the function closes over them,
-    `closed` is true, and values and cotangents are tracked, as they depend on them.
+    `result` is its return value. `nodes` has a node, or None, for each leaf of the differentiated
+    arguments. `parts` has, for each argument, its number of leaves and the function that rebuilds
+    its structure; it is None if all arguments are arrays. `op` is the name of the transformation,
+    for messages.
 
-    Unless `demand` is false, an argument that holds nothing to differentiate raises TypeError.
+    Arrays that the function tracks itself, of a higher level, are constants. Earlier arrays of the
+    same level are constants of the derivative, too. If the function closes over such arrays,
+    `closed` is true: values and cotangents depend on them, and are tracked.
+
+    Unless `demand` is false, an argument without a float raises TypeError.
     """
 
     __slots__ = (
@@ -168,14 +170,14 @@ class Run:
         return self.pull_from(seeds)
 
     def pull_from(self, seeds: dict[graph.Node, Any]) -> tuple:
-        """The same from nodes of this run's level, with their cotangents."""
+        """Return the same for nodes of this run's level and their cotangents."""
         if self.closed:
-            return self.given(self._tracked(seeds), seeds)
+            return self.cotangents_of(self._tracked(seeds), seeds)
         if len(seeds) == 1:
             ((root, seed),) = seeds.items()
-            return self.given(backward.pulled(root, seed, since=self.started), seeds)
+            return self.cotangents_of(backward.pulled(root, seed, since=self.started), seeds)
         nodes = backward.history(*seeds, since=self.started)
-        return self.given(backward.sweep(seeds, nodes), seeds)
+        return self.cotangents_of(backward.sweep(seeds, nodes), seeds)
 
     def _tracked(self, seeds: dict[graph.Node, Any]) -> dict[graph.Node, Any]:
         """Compute the cotangents by ops of this level, so that they can be differentiated again."""
@@ -183,9 +185,11 @@ class Run:
             nodes = backward.history(*seeds, since=self.started)
             return backward.sweep(seeds, nodes, tracked=True)
 
-    def given(self, cotangents: dict[graph.Node, Any], seeds: dict[graph.Node, Any]) -> tuple:
-        """For each argument its cotangents, in its structure, from those of the nodes; each array
-        is one of its own. A node that is none of a leaf is closed over."""
+    def cotangents_of(
+        self, cotangents: dict[graph.Node, Any], seeds: dict[graph.Node, Any]
+    ) -> tuple:
+        """Return the cotangents of each argument in its structure, from those of the nodes, without
+        shared memory. A node that is no leaf of an argument belongs to a closed-over array."""
         found: list[Any] = []
         before: set[int] = set()
         others, lost = len(cotangents) - len(self.nodes), 0
@@ -203,7 +207,7 @@ class Run:
         if others and not self.closed:
             leaked.require_open(set(cotangents).difference(self.nodes))
             self._close()
-            return self.given(self._tracked(seeds), seeds)
+            return self.cotangents_of(self._tracked(seeds), seeds)
         if lost and lost == len(found):
             constant.warn(self.op, self.f, self.scope, self.result)
         if self.parts is None:
@@ -223,8 +227,8 @@ def with_aux(op: str, result: Any) -> tuple[Any, Any]:
 
 
 def array_leaves(op: str, result: Any) -> tuple[list[Any], Callable]:
-    """The leaves of a result. Raises TypeError where none is an array, or one is neither that nor
-    None, which gradients have in place of what is static."""
+    """Return the leaves of a result. Raises TypeError if none is an array, or one is neither an
+    array nor None, which stands for static leaves in gradients."""
     leaves, rebuild = trees.flatten(result)
     values = [x for x in leaves if x is not None]
     wrong = [x for x in values if not isinstance(x, (Array, np.ndarray, np.generic, float, int))]
@@ -237,15 +241,15 @@ def array_leaves(op: str, result: Any) -> tuple[list[Any], Callable]:
             )
         raise TypeError(
             f"{op}: the function gave {gave}, not an array; return an array, or nested dicts, "
-            "lists and tuples of arrays" + ("; give the rest by has_aux" if wrong else "")
+            "lists and tuples of arrays" + ("; return the rest with has_aux" if wrong else "")
         )
     return leaves, rebuild
 
 
 def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[Any]:
-    """The leaves of `value`, which nests as `tree` does, whose leaves are `like`; static leaves are
-    not looked at. Raises TypeError for another structure or dtype, DimensionMismatch for another
-    shape."""
+    """Check a tangent or cotangent against `tree`, whose leaves are `like`, and return its leaves;
+    static leaves are ignored. Raises TypeError for another structure or dtype, DimensionMismatch
+    for another shape."""
     if isinstance(value, NUMBERS) and isinstance(tree, NUMBERS):
         return [_fit(op, what, value, like[0])]
     if not trees.same_structure(value, tree):
@@ -266,14 +270,14 @@ def _fit(op: str, what: str, value: Any, like: Any) -> Any:
         if what == "tangent" and value is not None:
             raise TypeError(
                 f"{op}: a tangent for {_kind(like)}, which is no float: write 2.0 for 2, convert "
-                "the array to float64, or give None"
+                "the array to float64, or pass None"
             )
         return None
     dtype = known(getattr(like, "dtype", np.dtype(np.float64)))
     if is_a(value, (int, float)) and not shape_of(like):
         return np.array(value, dtype)
     if value is None:
-        raise TypeError(f"{op}: a {what} is None for an array of shape {shape_of(like)}; give one")
+        raise TypeError(f"{op}: a {what} is None for an array of shape {shape_of(like)}; pass one")
     if not isinstance(value, Array):
         value = operands.real_array(value, f"{op}: a {what}")
     if shape_of(value) != shape_of(like):
@@ -290,7 +294,7 @@ def _fit(op: str, what: str, value: Any, like: Any) -> Any:
 
 
 def _named(x: Any) -> str:
-    """What the user gave: a recorded value stands for an array or a number of its dtype."""
+    """Return the type of an argument, for messages; for a recorded value, its dtype."""
     return f"a value of {x.dtype}" if isinstance(x, Array) else type(x).__name__
 
 
@@ -301,8 +305,8 @@ def _kind(x: Any) -> str:
 
 
 def _own_cotangent(node: graph.Node | None, ct: Any) -> Any:
-    """The cotangent of a leaf as it is given out: zeros where nothing arrived, a NumPy scalar
-    without axes, a copy of a view. What is static has none."""
+    """Return the cotangent of a leaf for the user: zeros instead of None, a NumPy scalar instead of
+    an array without axes, a copy of a view. Static leaves have None."""
     if node is None:
         return None
     if ct is None:

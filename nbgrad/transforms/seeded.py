@@ -1,4 +1,4 @@
-"""`accum` and `reset`: gradients of tracked arrays, alone or in trees such as models."""
+"""`accum` and `reset`: gradients of tracked arrays, or of trees of them such as models."""
 
 from typing import Any
 

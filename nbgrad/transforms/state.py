@@ -1,8 +1,9 @@
-"""What functions hold: the arrays that a closure captures, those of a bound method's object and of
-the arguments that `functools.partial` fixed.
+"""State of functions: arrays that a closure captures, in the object of a bound method, and in the
+arguments of a `functools.partial`.
 
-A function has no structure in which a gradient could stand, so its state has: a dict of what a
-closure captures by name, the object of a bound method, a tuple of a partial's three parts.
+A function is no container, so its gradient has the structure of its state: for a closure, a dict of
+the captured variables; for a bound method, the object; for a partial, a tuple of function,
+arguments and keyword arguments.
 """
 
 import functools
@@ -20,10 +21,10 @@ from .objects import COMMON, NUMBERS, conceals
 
 
 class State:
-    """The leaves of a tree, those that its functions hold among them.
+    """A tree with the states of its functions: `leaves` includes the leaves of those.
 
-    `rebuild` makes the tree from other leaves, with new functions; `gradient` has the functions'
-    states in place of them.
+    `rebuild` makes the tree from other leaves, with new functions; `gradient` makes the same tree
+    with states in place of functions.
     """
 
     __slots__ = ("_parts", "_rebuild", "leaves")
@@ -35,7 +36,7 @@ class State:
         cycles = [] if cycles is None else cycles
         holds = lambda x: trees.is_differentiable(x) or _part(x, path, cycles) is not None  # noqa: E731
         contents, self._rebuild = trees.flatten(tree, holds)
-        # For each leaf of the containers, the state of a function and who makes that anew.
+        # For each leaf of the containers, the state of a function and its constructor, or None.
         parts = [
             None if isinstance(leaf, NUMBERS) else _part(leaf, path, cycles) for leaf in contents
         ]
@@ -71,8 +72,8 @@ class State:
 
 
 def kept(tree: Any) -> Any:
-    """The tree with copies of its plain arrays, those that functions hold among them: for what
-    outlives the call, after which the caller may write to his own."""
+    """Copy the plain arrays of a tree and of the states of its functions. Values that outlive a
+    call are copied, since the caller may write to its arrays later."""
     if isinstance(tree, NUMBERS):
         return tree.copy() if is_a(tree, np.ndarray) else tree
     if isinstance(tree, types.FunctionType) and not tree.__closure__:
@@ -84,7 +85,7 @@ def kept(tree: Any) -> Any:
 
 
 def require_open(op: str, leaves: list[Any]) -> None:
-    """Raise TypeError for an object that holds floats where nobody can say how."""
+    """Raise TypeError for an object with floats that cannot be flattened."""
     if COMMON.issuperset(map(type, leaves)):
         return
     for leaf in leaves:
@@ -92,15 +93,17 @@ def require_open(op: str, leaves: list[Any]) -> None:
             name = type(leaf).__name__
             raise TypeError(
                 f"{op}: an object of {name} holds floats, and {name} is no plain class, so they "
-                f"would get no gradient: tell its attributes by nbgrad.register({name}, "
+                f"would get no gradient: name its attributes with nbgrad.register({name}, "
                 "fields=[...]), or close over it if it is constant"
             )
 
 
 def _part(f: Any, path: tuple, cycles: list) -> tuple[State, Callable] | None:
-    """The state of a function that holds floats and how to make it anew; None for all else.
+    """Return the state of a function that holds floats, and a constructor of the function from a
+    new state; None for anything else.
 
-    `path` has the functions that hold this one, and `cycles` gets those that hold themselves.
+    `path` lists the functions whose states contain this one. A function whose state contains itself
+    is appended to `cycles`.
     """
     if isinstance(f, types.FunctionType):
         held, make = _captured(f), lambda new: _closed_over(f, new)
@@ -133,7 +136,7 @@ def _name(f: Any) -> str:
 
 
 def _captured(f: types.FunctionType) -> dict[str, Any]:
-    """What stands in the cells of a closure, by name, itself not."""
+    """Return the variables that a closure captures by name, without the function itself."""
     cells = {}
     for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
         try:
@@ -146,7 +149,8 @@ def _captured(f: types.FunctionType) -> dict[str, Any]:
 
 
 def _closed_over(f: types.FunctionType, values: dict[str, Any]) -> Callable:
-    """`f` with other values in its cells; where it names itself, the new one."""
+    """Copy `f` with other values of its captured variables. A variable that refers to `f` refers to
+    the copy."""
     closure = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
     own = [name for name in closure if name not in values and _is_of(closure[name], f)]
     cells = closure | {name: types.CellType(value) for name, value in values.items()}

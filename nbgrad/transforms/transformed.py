@@ -1,4 +1,4 @@
-"""What transformations give: functions that are pickled as who made them, of what."""
+"""Transformed functions, which are pickled as the call that makes them."""
 
 from collections.abc import Callable
 from functools import update_wrapper, wraps
@@ -11,7 +11,8 @@ Result = TypeVar("Result", covariant=True)
 
 
 class Transformed(Remade, Wrapper):
-    """A transformed function, `make(f, *options)`: other functions can be transformed alike."""
+    """A transformed function, `make(f, *options)`. `of` applies the same transformation to another
+    function."""
 
     def __new__(cls, computes: Callable, make: Callable, f: Callable, *options: Any):
         self = super().__new__(cls, computes, make, f, *options)
@@ -19,7 +20,7 @@ class Transformed(Remade, Wrapper):
         return self
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """As a method, the instance comes first."""
+        """Bind to an instance, as methods do."""
         if instance is None:
             return self
         return lambda *args, **options: self(instance, *args, **options)
@@ -29,12 +30,12 @@ class Transformed(Remade, Wrapper):
 
 
 def transformed(make: Callable, f: Callable, *options: Any) -> Callable:
-    """Decorator: the function below is `make(f, *options)`."""
+    """Decorate the function that computes `make(f, *options)`."""
     return lambda computes: Transformed(computes, make, f, *options)
 
 
 class TakesArgnum(Protocol[Parameters, Result]):
-    """The type of a transformation that has `argnums`, with `argnum` as another name of it."""
+    """The type of a transformation whose `argnums` can be spelled `argnum`."""
 
     __name__: str
 
@@ -45,7 +46,7 @@ class TakesArgnum(Protocol[Parameters, Result]):
 
 
 def takes_argnum(make: Callable[Parameters, Result]) -> TakesArgnum[Parameters, Result]:
-    """Decorator: `argnum`, as autograd calls it, may stand for `argnums`."""
+    """Decorate a transformation to accept `argnum`, autograd's name for `argnums`."""
 
     @wraps(make)
     def call(*args: Any, **options: Any) -> Any:

@@ -1,5 +1,5 @@
-"""Nested containers of arrays as lists of leaves: dicts, lists, tuples, named tuples, dataclasses,
-objects of plain classes that hold floats, and classes that were registered."""
+"""Pytrees: flattening of nested dicts, lists, tuples, named tuples, dataclasses, objects of plain
+classes that hold floats, and registered classes."""
 
 import contextlib
 import dataclasses
@@ -21,12 +21,12 @@ from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
 
 NAMESPACE = "nbgrad"
 _registering = fork_safe(threading.Lock())
-_chosen: dict[type, tuple[str, ...]] = {}  # the fields of classes that were registered with them
+_chosen: dict[type, tuple[str, ...]] = {}  # classes registered with `fields`
 is_differentiable = is_float
 
 
 def no_floats(leaves: Iterable[Any]) -> str:
-    """The reason and the remedy where no leaf can be differentiated."""
+    """Return the message for a tree in which no leaf can be differentiated."""
     if any(is_a(x, (complex, np.ndarray, np.generic)) and np.iscomplexobj(x) for x in leaves):
         return "complex numbers are not supported: use the real and imaginary parts"
     return "all but floats are static, so write 2.0 for 2 or convert the array to float64"
@@ -35,10 +35,10 @@ def no_floats(leaves: Iterable[Any]) -> str:
 def flatten(
     tree: Any, holds: Callable[[Any], bool] = is_float
 ) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
-    """The leaves of `tree`, and a function that builds the same structure from other leaves.
+    """Return the leaves of `tree`, and a function that rebuilds the structure from other leaves.
 
-    Objects of plain classes are taken apart where `holds` is true of one of their leaves. A plain
-    array or number is its own leaf and does not touch optree, which loads on first use.
+    Objects of plain classes are flattened if `holds` is true of one of their leaves. For a plain
+    array or number, optree is not imported.
     """
     if isinstance(tree, NUMBERS):
         return [plain(tree)], lambda leaves: leaves[0]
@@ -48,7 +48,7 @@ def flatten(
 
 
 def _flat(tree: Any, holds: Callable[[Any], bool] = is_float) -> tuple[list[Any], Any]:
-    """The leaves of `tree` and the structure that optree finds, after plain objects were opened."""
+    """Return the leaves of `tree` and its `PyTreeSpec`; plain objects are flattened."""
     leaves, spec = _of_containers(tree)
     if (new := opened(leaves, _containers, holds)) is not leaves:
         leaves, spec = _of_containers(_optree().tree_unflatten(spec, cast(Any, new)))
@@ -56,8 +56,8 @@ def _flat(tree: Any, holds: Callable[[Any], bool] = is_float) -> tuple[list[Any]
 
 
 def _of_containers(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves and the structure of nested containers; dataclasses are registered on sight,
-    other objects stay leaves."""
+    """Return the leaves and the `PyTreeSpec` of nested containers. Dataclasses are registered when
+    they are seen first; other objects are leaves."""
     leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
     if not COMMON.issuperset(map(type, leaves)):
         if _register_dataclasses(leaves):
@@ -82,14 +82,14 @@ def _optree() -> Any:
 
 
 def is_constant(x: Any) -> bool:
-    """Whether a leaf is no value but part of what holds it: None, a word, a function."""
+    """Return whether a leaf belongs to the structure: None, a string, a function."""
     return x is None or isinstance(x, str) or (callable(x) and not isinstance(x, NUMBERS))
 
 
 def flatten_values(
     tree: Any, is_constant: Callable[[Any], bool] = is_constant
 ) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """The leaves of `tree` but the constants, which what is built has where `tree` has them."""
+    """Flatten without the constant leaves; the rebuilt tree has those of `tree`."""
     leaves, rebuild = flatten(tree)
     constant = [is_constant(leaf) for leaf in leaves]
     if not any(constant):
@@ -104,26 +104,26 @@ def flatten_values(
 
 
 def structure(tree: Any) -> Any:
-    """A hashable description of the nesting of `tree`, without its leaves."""
+    """Return a hashable description of the structure of `tree`, without its leaves."""
     if isinstance(tree, tuple) and all(is_a(x, (np.ndarray, float, int)) for x in tree):
         return len(tree)
     return _flat(tree)[1]
 
 
 def paths(tree: Any) -> list[str]:
-    """Where each leaf of `tree` stands: keys, positions and attributes from the root on."""
+    """Return the path of each leaf of `tree`: keys, positions and attributes from the root."""
     return [".".join(map(str, path[1:])) for path in _flat([tree])[1].paths()]
 
 
 def same_structure(a: Any, b: Any) -> bool:
-    """Whether two trees nest their leaves in the same way."""
+    """Return whether two trees have the same structure."""
     if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
         return True
     return structure([a]) == structure([b])
 
 
 def describe(tree: Any) -> str:
-    """The nesting of `tree` in a word or two, for messages."""
+    """Return a short description of the structure of `tree`, for messages."""
     if isinstance(tree, NUMBERS):
         return "one array"
     text = str(structure([tree])).removeprefix("PyTreeSpec([").partition("], NoneIsLeaf")[0]
@@ -131,16 +131,18 @@ def describe(tree: Any) -> str:
 
 
 def register(cls: type | None = None, *, fields: Sequence[str] | None = None) -> Any:
-    """Decorator: instances of `cls` are trees, whose leaves are found in their attributes.
+    """Register `cls` as a pytree, whose children are attributes. It can be used as a decorator.
 
     Arguments:
-        cls: any class; dataclasses need no registration, nor do plain classes whose objects hold
+        cls: any class. Dataclasses need no registration, nor do plain classes whose objects hold
             floats and are copied by their attributes.
-        fields: the attributes that hold arrays or nested ones; all of `__dict__` where None. Others
-            are carried along as they are, by dataclasses that are made of this one too.
+        fields: the attributes that hold arrays, or nested containers of them; None means all of
+            `__dict__`. The other attributes are static, in dataclasses derived from this one too.
 
-    Instances are made without calling `__init__`. Raises TypeError for what is no class or is
-    registered already.
+    New instances are made without calling `__init__`.
+
+    Raises:
+        TypeError: `cls` is no class, or is registered already.
 
     >>> @nbgrad.register
     ... class Line:
@@ -152,7 +154,7 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
     if cls is None:
         return lambda kind: register(kind, fields=fields)
     if not isinstance(cls, type):
-        raise TypeError(f"register: a {type(cls).__name__} is no class; give the class itself")
+        raise TypeError(f"register: a {type(cls).__name__} is no class; pass the class itself")
     chosen = None if fields is None else tuple(fields)
     try:
         _register(cls, lambda x: chosen if chosen is not None else tuple(vars(x)))
@@ -164,7 +166,7 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
 
 
 def _register_dataclasses(leaves: Iterable[Any]) -> bool:
-    """Register the dataclasses among `leaves`; whether there were new ones."""
+    """Register the dataclasses among `leaves`. Return whether there were any."""
     kinds = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf)} - {type}
     for cls in kinds:
         names = _fields_of(cls)
@@ -179,13 +181,13 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
 
 def _fields_of(cls: Any) -> tuple[str, ...]:
-    """The fields of a dataclass but those that a class below it carries along."""
+    """Return the fields of a dataclass without those that are static in a base class."""
     carried = _carried(cls)
     return tuple(field.name for field in dataclasses.fields(cls) if field.name not in carried)
 
 
 def _carried(cls: Any) -> set[str]:
-    """The fields of dataclasses below a class that were registered without them."""
+    """Return the static fields of the base classes that were registered with `fields`."""
     return {
         field.name
         for base in cls.__mro__[1:]
@@ -210,7 +212,7 @@ def _register(cls: type, names_of: Callable[[Any], tuple[str, ...]]) -> None:
 
 
 def is_leaf(x: Any) -> bool:
-    """Whether `x` is no container of others."""
+    """Return whether `x` is a leaf, not a container."""
     if isinstance(x, NUMBERS):
         return True
     leaves, _ = flatten(x)
@@ -218,8 +220,8 @@ def is_leaf(x: Any) -> bool:
 
 
 def data_fields(x: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The attributes of an object that hold its leaves, and its others; None for what is neither a
-    dataclass nor registered with its fields nor a plain object that holds floats."""
+    """Return the attributes of an object that hold its leaves, and the static ones; None if it is
+    no dataclass, not registered with fields, and no plain object that holds floats."""
     if isinstance(x, type):
         return None
     chosen = _chosen.get(type(x))
@@ -233,8 +235,8 @@ def data_fields(x: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 
 class _Rest:
-    """What an object holds besides its leaves: two of a structure are equal where it is the same
-    objects, or equal ones."""
+    """The static attributes of an object, as a part of its structure: two are equal if the values
+    are identical or equal."""
 
     __slots__ = ("names", "rest")
 
@@ -256,22 +258,22 @@ class _Rest:
 
 
 def require_function(op: str, f: Any) -> None:
-    """Raise TypeError for what cannot be called, such as a value that a function gave."""
+    """Raise TypeError if `f` is not callable, such as the result of a function."""
     if not callable(f):
         raise TypeError(
-            f"{op}: not a function but a value of type {type(f).__name__}; give the function "
+            f"{op}: not a function but a value of type {type(f).__name__}; pass the function "
             "itself, f and not f(x)"
         )
 
 
 def level_for(*values: Any) -> int:
-    """`core.level_for` of the leaves of trees."""
+    """Return `core.level_for` of the leaves of trees."""
     return core.level_for(_leaves(values) if values else ())
 
 
-def apart(*values: Any) -> AbstractContextManager:
-    """`core.apart` of the leaves of trees."""
-    return core.apart(_leaves(values))
+def level_above(*values: Any) -> AbstractContextManager:
+    """Return `core.level_above` of the leaves of trees."""
+    return core.level_above(_leaves(values))
 
 
 def _leaves(values: Sequence[Any]) -> list[Any]:
@@ -285,13 +287,13 @@ def _leaves(values: Sequence[Any]) -> list[Any]:
 
 
 def scalar(value: Any) -> Any:
-    """A NumPy scalar for a plain array without axes."""
+    """Convert a plain array without axes to a NumPy scalar."""
     return value[()] if is_a(value, np.ndarray) and not value.ndim else value
 
 
 def released(x: Any, level: int) -> Any:
-    """What a transformation gives for x: without the graph of what was tracked at `level` or
-    above, and a NumPy scalar where it has no axes."""
+    """Return x as the result of a transformation: without the graph at `level` or above, and as a
+    NumPy scalar if it has no axes."""
     if type(x) is TrackedArray and not level:
         x = x.node.value
         return x if x.ndim else x[()]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any
-from weakref import ref
 
 from ..core import modes
 from ..core.array import Array
@@ -13,9 +12,8 @@ from ..eager import plans as eager
 from . import operands
 from .base import operand_parts
 from .constant_op import constant_op
-from .graph import NestedNode, add_child, tick
-from .operands import aval_of
-from .tracked import TrackedArray
+from .graph import NestedNode
+from .tracked import TrackedArray, recorded
 
 
 class NestedTracked(TrackedArray):
@@ -52,19 +50,9 @@ def nested_result(primitive, kinds, parents, values, params, out, level: int) ->
     """The array of a new node above the base level."""
     if active and modes.untracked(level):
         parents = values = ()
-    node, array = NestedNode(), NestedTracked()
-    array.node, array.aval = node, aval_of(out)
-    array.origin = array.views = None
-    node.plan, node.parents, node.saved, node.value = (
-        eager.FunctionPlan(primitive, kinds, params), parents, values, out,
-    )  # fmt: skip
-    node.children = node.grad = None
-    node.time, node.level = tick(), level
-    node.array = ref(array)
-    for parent in parents:
-        if parent is not None:
-            add_child(parent, ref(node))
-    return array
+    node = NestedNode()
+    node.plan, node.level = eager.FunctionPlan(primitive, kinds, params), level
+    return recorded(node, NestedTracked(), parents, values, out)
 
 
 TrackedArray.nested = NestedTracked

@@ -262,14 +262,17 @@ def result(plan, parents: tuple, saved: tuple, value) -> TrackedArray:
         # A write to a tracked array stays tracked.
         if modes.untracked() and not (plan.writes and parents[0].parents):
             parents = saved = ()
-    node.parents = parents
-    node.saved = saved
-    node.value = value
+    return recorded(node, TrackedArray(), parents, saved, value)
+
+
+def recorded(node: Node, array: Any, parents: tuple, saved: tuple, value: Any) -> Any:
+    """Complete a new node, which has a plan, and its array, and add the node to the children of
+    its parents."""
+    node.parents, node.saved, node.value = parents, saved, value
     node.children = node.grad = None
     node.time = tick()
-    array = TrackedArray()
     array.node = node
-    array.aval = plan.aval or aval_of(value)
+    array.aval = node.plan.aval or aval_of(value)
     array.origin = array.views = None
     node.array = ref(array)
     child = ref(node)

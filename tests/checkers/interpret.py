@@ -11,23 +11,11 @@ from typing import TypeAlias
 import numpy as np
 
 from checkers.blocks import Block, Pointer
-from checkers.devices import DEVICES
+from checkers.devices import run_device
 from checkers.meaning import Frame, Numbers, operand_of, position_of, prepare, prepare_all
-from nbgrad.ir.core import (
-    Address,
-    Core,
-    CoreStatement,
-    CoreStep,
-    If,
-    Repeat,
-    RunCore,
-    RunDevice,
-    RunKernel,
-    Scratch,
-    Slot,
-)
+from nbgrad.ir.core import Core, CoreStatement, CoreStep, Device, Repeat, Scratch, Slot
 from nbgrad.ir.functions import NumPyNumber
-from nbgrad.ir.statements import Kernel
+from nbgrad.ir.statements import Address, Call, If, Kernel
 from nbgrad.ir.walk import is_ranged, walk
 
 Argument: TypeAlias = Block | tuple[Block, int] | NumPyNumber
@@ -120,34 +108,37 @@ class _Machine:
         elif isinstance(statement, If):
             holds = operand_of(statement.condition)(numbers)
             self._steps(statement.then if holds else statement.otherwise, frame)
-        elif isinstance(statement, RunKernel):
-            pointers = [self._pointer(p, frame) for p in statement.pointers]
-            operands = [operand_of(x)(numbers) for x in statement.numbers]
-            results = self._kernel(statement.kernel, pointers, operands)
-            numbers.update(zip(statement.results, results, strict=True))
-        elif isinstance(statement, RunDevice):
-            pointers = [self._pointer(p, frame) for p in statement.pointers]
-            DEVICES[statement.function](*pointers, *statement.sizes)
-        elif isinstance(statement, RunCore):
-            results = self._enter(statement, frame)
+        elif isinstance(statement, Call):
+            results = self._call(statement, frame)
             numbers.update(zip(statement.results, results, strict=True))
         else:
             prepare(statement)(frame)
 
-    def _enter(self, enter: RunCore, frame: Frame) -> list[NumPyNumber]:
+    def _call(self, call: Call, frame: Frame) -> list[NumPyNumber]:
+        function, pointers = call.function, [self._pointer(x, frame) for x in call.pointers]
+        if isinstance(function, Core):
+            return self._enter(function, call, frame)
+        operands = [operand_of(x)(frame.numbers) for x in call.numbers]
+        if isinstance(function, Kernel):
+            return self._kernel(function, pointers, operands)
+        assert isinstance(function, Device)
+        run_device(function, pointers, operands)
+        return []
+
+    def _enter(self, core: Core, call: Call, frame: Frame) -> list[NumPyNumber]:
         """The core of a loop's step, whose scratch is the last argument where it needs any."""
         operands: list[Argument] = []
-        for x in enter.arguments:
+        for x in call.arguments:
             if isinstance(x, Address):
                 pointer = self._pointer(x, frame)
                 operands.append((pointer.block, pointer.start))
             else:
                 operands.append(operand_of(x)(frame.numbers))
-        scratch = operands.pop() if enter.core.takes_scratch else None
+        scratch = operands.pop() if core.takes_scratch else None
         assert scratch is None or isinstance(scratch, tuple)
         if scratch is not None:
-            scratch[0].enter(scratch[1], enter.core.scratch)
-        return self.run(enter.core, operands, scratch)
+            scratch[0].enter(scratch[1], core.scratch)
+        return self.run(core, operands, scratch)
 
     def _pointer(self, place: Address, frame: Frame) -> Pointer:
         pointer = frame.pointer(place.buffer, place.dtype)

@@ -10,30 +10,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.devices import EXTENTS
+from checkers.devices import written as written_by_device
 from checkers.scope import Range, Room, Scope, require, require_dtype
 from nbgrad.errors import TraceError
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.core import (
-    Address,
-    Core,
-    CoreStatement,
-    CoreStep,
-    If,
-    Repeat,
-    RunCore,
-    RunDevice,
-    RunKernel,
-    Scratch,
-)
+from nbgrad.ir.core import Core, CoreStatement, CoreStep, Device, Repeat, Scratch
 from nbgrad.ir.scalar import NAMES, Arg, Expr, arguments, evaluator, parse
 from nbgrad.ir.statements import (
     PIECE,
     Accumulate,
+    Address,
     Assign,
+    Call,
     Chunks,
     For,
     Gemm,
+    If,
     Kernel,
     Literal,
     Load,
@@ -89,16 +81,22 @@ def _steps(steps: Iterable[CoreStep], scope: Scope, scratch: int) -> None:
                 _steps(statement.body, within, scratch)
         elif isinstance(statement, If):
             _branch(statement, scope, scratch)
-        elif isinstance(statement, RunKernel):
-            _run(statement, scope)
-        elif isinstance(statement, RunDevice):
-            counts = EXTENTS[statement.function](*statement.sizes)
-            for pointer, count in zip(statement.pointers, counts, strict=True):
-                scope.touch(pointer.buffer, pointer.at, pointer.dtype, count, statement.function)
-        elif isinstance(statement, RunCore):
-            _enter(statement, scope)
+        elif isinstance(statement, Call):
+            _call(statement, scope)
         else:
             _statement(statement, scope)
+
+
+def _call(call: Call, scope: Scope) -> None:
+    function = call.function
+    if isinstance(function, Kernel):
+        _run(function, call, scope)
+    elif isinstance(function, Core):
+        _enter(function, call, scope)
+    else:
+        name = function.function.__name__
+        for pointer, count in zip(call.pointers, function.extents, strict=True):
+            scope.touch(pointer.buffer, pointer.at, pointer.dtype, count, name)
 
 
 def _branch(branch: If, scope: Scope, scratch: int) -> None:
@@ -114,10 +112,8 @@ def _branch(branch: If, scope: Scope, scratch: int) -> None:
 
 def _places(statement: CoreStatement) -> list[tuple[Hashable, Affine]]:
     """The buffers and positions that a step points at."""
-    if isinstance(statement, (RunKernel, RunDevice)):
+    if isinstance(statement, Call):
         return [(p.buffer, p.at) for p in statement.pointers]
-    if isinstance(statement, RunCore):
-        return [(p.buffer, p.at) for p in statement.arguments if isinstance(p, Address)]
     if isinstance(statement, Gemm):
         return [statement.a, statement.b, statement.c]
     return [(statement.buffer, statement.at)] if isinstance(statement, (Load, Store)) else []
@@ -132,25 +128,25 @@ def _behind(pointer: Address, scope: Scope, user: object) -> Room | None:
     return Room(room.low - low, room.high - high)
 
 
-def _run(run: RunKernel, scope: Scope) -> None:
-    kernel, label = run.kernel, run.kernel.label
-    dtypes = tuple(p.dtype for p in run.pointers)
+def _run(kernel: Kernel, call: Call, scope: Scope) -> None:
+    label, pointers = kernel.label, call.pointers
+    dtypes = tuple(p.dtype for p in pointers)
     require(dtypes == kernel.buffers, f"pointers to {dtypes} in place of {kernel.buffers}", label)
     written = {s.buffer for s in walk(kernel.body) if isinstance(s, Store)}
-    for i in range(len(run.pointers)):
+    for i in range(len(pointers)):
         if i not in written:
             continue
-        others = [p for j, p in enumerate(run.pointers) if j != i]
-        require(not any(_meet(run.pointers[i], p) for p in others),
+        others = [p for j, p in enumerate(pointers) if j != i]
+        require(not any(_meet(pointers[i], p) for p in others),
                  f"buffer {i} is written and lies where another one does", label)  # fmt: skip
     rooms: dict[Hashable, Room | None] = {}
-    for i, pointer in enumerate(run.pointers):
+    for i, pointer in enumerate(pointers):
         rooms[i] = _behind(pointer, scope, label)
-    number_dtypes = [scope.dtype_of(x, label) for x in run.numbers]
+    number_dtypes = [scope.dtype_of(x, label) for x in call.numbers]
     inner = Scope(dict(zip(kernel.numbers, number_dtypes, strict=True)), {}, rooms)
     inner.ranges.update(dict.fromkeys(kernel.numbers))
     _body(kernel.body, inner, kernel)
-    for name, result in zip(run.results, kernel.results, strict=True):
+    for name, result in zip(call.results, kernel.results, strict=True):
         scope.define(name, inner.dtype_of(result, label))
 
 
@@ -176,25 +172,29 @@ def _written(core: Core) -> set[Hashable]:
             stack += statement.body
         elif isinstance(statement, If):
             stack += [*statement.then, *statement.otherwise]
-        elif isinstance(statement, RunKernel):
-            stores = {s.buffer for s in walk(statement.kernel.body)
-                      if isinstance(s, Store)}  # fmt: skip
-            written |= {p.buffer for i, p in enumerate(statement.pointers) if i in stores}
-        elif isinstance(statement, RunCore):
-            inner = _written(statement.core)
-            pairs = zip(statement.core.parameters, statement.arguments, strict=False)
-            written |= {x.buffer for parameter, x in pairs
-                        if parameter in inner and isinstance(x, Address)}  # fmt: skip
-        elif isinstance(statement, RunDevice) and statement.function in ("move", "clear"):
-            written.add(statement.pointers[0].buffer)
+        elif isinstance(statement, Call):
+            written |= _written_by(statement)
         elif isinstance(statement, Store):
             written.add(statement.buffer)
     return written
 
 
-def _enter(enter: RunCore, scope: Scope) -> None:
-    core = enter.core
-    operands = list(enter.arguments)
+def _written_by(call: Call) -> set[Hashable]:
+    """The buffers that a call writes to."""
+    function = call.function
+    if isinstance(function, Core):
+        inner = _written(function)
+        pairs = zip(function.parameters, call.arguments, strict=False)
+        return {x.buffer for parameter, x in pairs
+                if parameter in inner and isinstance(x, Address)}  # fmt: skip
+    if isinstance(function, Device):
+        return {call.pointers[written_by_device(function)].buffer}
+    stores = {s.buffer for s in walk(function.body) if isinstance(s, Store)}
+    return {p.buffer for i, p in enumerate(call.pointers) if i in stores}
+
+
+def _enter(core: Core, call: Call, scope: Scope) -> None:
+    operands = list(call.arguments)
     if core.takes_scratch:
         room = operands.pop()
         assert isinstance(room, Address)
@@ -210,7 +210,7 @@ def _enter(enter: RunCore, scope: Scope) -> None:
         else:
             bounds = scope.ranges.get(x) if isinstance(x, str) else None
             inner.define(str(parameter), scope.dtype_of(x, core.name), bounds)
-    for name, dtype in zip(enter.results, _core(core, inner), strict=True):
+    for name, dtype in zip(call.results, _core(core, inner), strict=True):
         scope.define(name, dtype)
 
 

@@ -1,4 +1,4 @@
-"""Kernels of a package without sources, or in an archive: never those of another version."""
+"""Kernels of a package in an archive, never those of another version; a package without sources."""
 
 import compileall
 import os
@@ -26,19 +26,13 @@ print(json.dumps([x.grad.tolist(), f(np.zeros(3)).tolist(), nbgrad.stats(), nbgr
 """
 
 
-def installed(folder: Path, how: str, changed: bool = False) -> Path:
-    """The package in `folder`, as what goes onto the path; `changed` in one kernel's source."""
+def installed(folder: Path, changed: bool = False) -> Path:
+    """The package in an archive, as what goes onto the path; `changed` in one kernel's source."""
     package = folder / "nbgrad"
     shutil.copytree(ROOT / "nbgrad", package, ignore=shutil.ignore_patterns("__pycache__"))
     if changed:
         source = package / "kernels" / "running.py"
         source.write_text(source.read_text() + "\nCHANGED = 1\n")
-    if how == "bytecode":
-        compileall.compile_dir(package, quiet=1, legacy=True)
-        for path in package.rglob("*.py"):
-            path.unlink()
-    if how != "archive":
-        return folder
     archive = folder / "packages.zip"
     with zipfile.ZipFile(archive, "w") as file:
         for path in package.rglob("*.py"):
@@ -65,13 +59,34 @@ def run(path: Path, cache: Path) -> tuple[int, int]:
     return stats["compiled"], stats["loaded"]
 
 
-@pytest.mark.parametrize("how", ["bytecode", "archive"])
-def test_kernels_are_kept_by_version_without_sources(tmp_path, how):
+def test_kernels_of_an_archive_are_kept_by_version(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    one = installed(tmp_path / "one", how)
+    one = installed(tmp_path / "one")
     compiled, _ = run(one, tmp_path / "cache")
     assert compiled > 0
     assert run(one, tmp_path / "cache") == (0, compiled)
-    two = installed(tmp_path / "two", how, changed=True)
+    two = installed(tmp_path / "two", changed=True)
     assert run(two, tmp_path / "cache") == (compiled, 0)
+
+
+@pytest.mark.parametrize(
+    "program", ["np.sum(nbgrad.track(np.ones(3)))", "nbgrad.compile(np.tanh)(1.0)"]
+)
+def test_without_sources_the_first_kernel_says_so(tmp_path, program):
+    package = tmp_path / "nbgrad"
+    shutil.copytree(ROOT / "nbgrad", package, ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(package, quiet=1, legacy=True)
+    for path in package.rglob("*.py"):
+        path.unlink()
+    done = subprocess.run(
+        [sys.executable, "-c", f"import numpy as np, nbgrad; print(1); {program}"],
+        env={**environment({"NBGRAD_CACHE_DIR": tmp_path / "cache"}), "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "1\n", "it is found when the first kernel is compiled"
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: nbgrad compiles functions from their source")
+    assert "install nbgrad with its .py files" in last and "module_collection_mode" in last

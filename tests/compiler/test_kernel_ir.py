@@ -11,9 +11,9 @@ from numba.core.registry import cpu_target
 
 from nbgrad.compiler.front import Constant, function_of
 from nbgrad.compiler.front.dtypes import operand_dtypes
-from nbgrad.compiler.front.show import function_text
 from nbgrad.compiler.front.syntax import Unsupported
 from nbgrad.compiler.llvm_function import FunctionModule
+from nbgrad.ir.show import function_text
 from nbgrad.ir.statements import Pointer
 from nbgrad.kernels import scalar, sorting
 

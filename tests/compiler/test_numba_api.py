@@ -77,10 +77,10 @@ def failing(code: str) -> str:
 @pytest.mark.parametrize(
     "missing",
     [
-        "numba.core.compiler._LowerResult", "numba.core.extending._Intrinsic",
+        "numba.core.compiler.compile_result", "numba.core.compiler.CompilerBase",
         "numba.core.cgutils.if_unlikely",
         "numba.core.codegen.CPUCodeLibrary._finalize_final_module",
-        "numba.np.numpy_support.from_dtype", "numba.core.typed_passes.IRLegalization",
+        "numba.np.numpy_support.from_dtype", "numba.core.bytecode.FunctionIdentity.from_function",
         "numba.core.runtime._nrt_python", "llvmlite.binding.ffi",
     ],
 )  # fmt: skip

@@ -36,12 +36,6 @@ for name, (old, new) in {EDITS}.items():
     assert old in text
     path.write_text(text.replace(old, new))
 """
-NO_LEAN_FRONT_END = """
-from nbgrad.compiler import pipeline
-def refuse(*arguments):
-    raise pipeline.Unsupported("everything")
-pipeline.compiled = refuse
-"""
 
 
 def run(folder, before: str = ""):
@@ -56,12 +50,11 @@ def run(folder, before: str = ""):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("front_end", ["", NO_LEAN_FRONT_END], ids=["lean", "numba"])
-def test_files_that_change_between_import_and_compilation(tmp_path, front_end):
+def test_files_that_change_between_import_and_compilation(tmp_path):
     package = tmp_path / "nbgrad"
     shutil.copytree(ROOT / "nbgrad", package, ignore=shutil.ignore_patterns("__pycache__"))
     old = {name: (package / name).read_text() for name in EDITS}
-    found, compiled, messages = run(tmp_path, EDIT + front_end)
+    found, compiled, messages = run(tmp_path, EDIT)
     assert found == pytest.approx(RIGHT, abs=1e-4), "of the functions that were imported"
     assert compiled > 0
     assert any("files of nbgrad have changed" in message for message in messages)

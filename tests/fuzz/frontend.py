@@ -17,11 +17,9 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
-from nbgrad.compiler.front.syntax import TEXTS
-from nbgrad.compiler.kernel import jitted
+from nbgrad.compiler.front.syntax import TEXTS, Unsupported
+from nbgrad.compiler.kernel import exact
 from nbgrad.compiler.kernel_call import code_of, kind_of_value
-from nbgrad.compiler.numba_api import CPUDispatcher
-from nbgrad.compiler.pipeline import Refused
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
 GLOBALS = """
@@ -79,7 +77,7 @@ FORMS = {
         "({b} if FLAG else {b})", "(not {n})",
     ),
 }  # fmt: skip
-# Mostly left to Numba; where they are not, these are the ones to mean something else.
+# Mostly refused; where they are not, these are the ones to mean something else.
 RARE = {
     "i": ("({i} ** 2)", "({n} and {b})", "(TWO ** NEGATIVE)", "(1 << 63)"),
     "f": ("({f} ** 2)", "({f} ** -1)", "TABLE[{f}]", "TABLE[FLAG]", "(PART ** 3)", "f2"),
@@ -283,27 +281,22 @@ class Compared(NamedTuple):
     told: str
 
 
-def compared(text: str, calls: list[tuple], whole: bool = False) -> Compared:
-    """Compile a program both ways, and call it; with `whole` also where our own front end leaves
-    it to Numba, which is then asked with fewer passes."""
+def compared(text: str, calls: list[tuple]) -> Compared:
+    """Compile a program both ways, and call it, where our own front end reads it."""
     function = function_of(text)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        kinds, exact = tuple(map(kind_of_value, calls[0])), jitted(function, **OPTIONS)
+        kinds = tuple(map(kind_of_value, calls[0]))
         try:
-            mine = code_of(exact, GLOBALS + text, kinds).entry("drawn", True, None)
-        except Exception:  # as for kernels: Numba tells what is wrong
-            mine = jitted(function, Refused, **OPTIONS)
-        is_lean = not isinstance(mine, CPUDispatcher)
-        # Some of those left to Numba have no defined value.
-        if not (is_lean or whole):
+            mine = code_of(exact(function), GLOBALS + text, kinds).entry("drawn", None)
+        except Unsupported:
             return Compared(False, "")
         ours = outcome(mine, calls)
         theirs = outcome(numba.njit(**OPTIONS)(function), calls)
     for call, one, other in itertools.zip_longest(calls, ours, theirs):
         if one != other:
-            return Compared(is_lean, f"lean: {one}\nNumba: {other}\nof {call}")
-    return Compared(is_lean, "")
+            return Compared(True, f"lean: {one}\nNumba: {other}\nof {call}")
+    return Compared(True, "")
 
 
 def shrunk(text: str, calls: list[tuple], seconds: float) -> str:

@@ -117,7 +117,7 @@ def _lean(job: Job) -> Found:
         found = frontend.compared(text, calls)
         coverage.programs += 1
         coverage.cases += found.is_lean * len(calls)
-        coverage.refused["lean", "left to Numba"] += not found.is_lean
+        coverage.refused["lean", "refused"] += not found.is_lean
         if found.told and not failures:
             text = frontend.shrunk(text, calls, 20.0)
             told = f"# seed {seed}\n{text}\n{frontend.compared(text, calls).told}"

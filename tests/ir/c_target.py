@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from nbgrad.compiler.pointers import move
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.core import Core, Repeat, RunCore, RunDevice, RunKernel, Scratch
+from nbgrad.ir.core import Core, Device, Repeat, Scratch
 from nbgrad.ir.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM
 from nbgrad.ir.scalar import NAMES, Apply, Arg, Expr, Number
 from nbgrad.ir.statements import (
     Accumulate,
     Address,
     Assign,
+    Call,
     Chunks,
     For,
     Gemm,
@@ -161,19 +163,20 @@ class CFunction:
             case If():
                 self.loop(f"if ({self.operand(s.condition)})", [x.statement for x in s.then])
                 self.loop("else", [x.statement for x in s.otherwise])
-            case RunKernel():
+            case Call(function=Kernel()):
                 pointers = [self.pointer(p.buffer, p.at, p.dtype) for p in s.pointers]
                 results = [f"&{name}" for name in s.results]
                 for name in s.results:
                     self.declared.setdefault(name, "double")
-                operands = [*pointers, *map(self.operand, s.numbers), *results]
-                name = kernel_name(s.kernel, self.kernels)
-                self.lines.append(f"{name}({', '.join(operands)});")
-            case RunDevice(function="move"):
+                numbers = map(self.operand, s.numbers)
+                name = kernel_name(s.function, self.kernels)
+                self.lines.append(f"{name}({', '.join([*pointers, *numbers, *results])});")
+            case Call(function=Device(function=function)) if function is move:
                 to, source = (self.pointer(p.buffer, p.at, p.dtype) for p in s.pointers)
-                self.lines.append(f"memcpy({to}, {source}, {s.sizes[0]} * sizeof *{to});")
+                count = self.operand(s.arguments[-1])
+                self.lines.append(f"memcpy({to}, {source}, {count} * sizeof *{to});")
             case _:
-                assert not isinstance(s, (Repeat, RunCore, Address))
+                assert not isinstance(s, (Repeat, Address))
                 raise NotImplementedError(type(s).__name__)
 
     def text(self, name: str, parameters: Iterable[str]) -> str:

@@ -11,9 +11,9 @@ from checkers.kernels import check_core
 
 from nbgrad.errors import TraceError
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.core import Address, Core, CoreStep, RunKernel, Scratch
+from nbgrad.ir.core import Core, CoreStep, Scratch
 from nbgrad.ir.scalar import parse
-from nbgrad.ir.statements import Assign, For, Kernel, Literal, Load, Store
+from nbgrad.ir.statements import Address, Assign, Call, For, Kernel, Literal, Load, Store
 
 FLOAT, INT = np.dtype(float), np.dtype(np.int64)
 
@@ -30,7 +30,7 @@ def doubled(*body: Any, stop: int = 4, stored: str = "w") -> Core:
         Store(1, at(0, (0, 1)), stored, FLOAT),
     )
     kernel = Kernel("loop", (FLOAT, FLOAT), (), (For(0, 0, stop, inside),))
-    run = RunKernel(kernel, (Address(0, at(0), FLOAT), Address(1, at(0), FLOAT)))
+    run = Call(kernel, (Address(0, at(0), FLOAT), Address(1, at(0), FLOAT)))
     return Core("core", (0, 1), [CoreStep(run)], (), 0, False)
 
 
@@ -94,6 +94,6 @@ def test_a_core_that_is_not_sound_is_found():
         ((r, r), "is written and lies where"),
         ((replace(a, buffer=Scratch(64, 0)), r), "beyond the scratch"),
     ):
-        wrong = CoreStep(replace(run, pointers=pointers))
+        wrong = CoreStep(replace(run, arguments=pointers))
         with pytest.raises(TraceError, match=told):
             check_core(Core("core", core.parameters, [wrong], (), 32, False), SIZES, {})

@@ -5,9 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-from numba import njit
 
 import nbgrad
+from nbgrad.compiler.kernel import kernel
 from nbgrad.compiler.pointers import pointer
 from nbgrad.kernels import gemm
 from nbgrad.kernels.blas import gemm_at
@@ -69,7 +69,7 @@ def test_nan_and_inf_reach_their_rows_and_columns_alone():
     np.testing.assert_array_equal(c, a @ b)
 
 
-@njit
+@kernel
 def _through_the_table(a, b, c):
     m, k = a.shape
     n = c.shape[1]

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from nbgrad.eager.emission import pullback_kernel, pullback_of
+from nbgrad.eager.emission import pullback_loops, pullback_of
 from nbgrad.kernels.logsoftmax import softmax
 from nbgrad.kernels.shapes import Pattern
 from nbgrad.rules.arithmetic import multiply
@@ -32,9 +32,9 @@ def count(kernel, reads, shapes, *sizes):
 
 @pytest.mark.parametrize("n", [5, 11, 16, 29, 100])
 def test_a_pullback_that_sums(n, rng):
-    kernel = pullback_kernel(
+    kernel = pullback_loops(
         multiply, pullback_of(multiply, {}, (True, True), False), ("full", "number"), (0, 1)
-    )
+    ).kernel()
     for _ in range(5):
         ct, x = rng.normal(size=(2, n))
         assert count(kernel, [ct, x, 1.5], [n, 1]) == 1
@@ -46,7 +46,7 @@ def test_a_pullback_that_sums_rows_or_columns(columns, rng):
     size = 2 * columns
     cases: list[tuple[Pattern, int]] = [("column", 2), ("row", columns)]
     for pattern, other in cases:
-        kernel = pullback_kernel(multiply, traced, ("full", pattern), (0, 1))
+        kernel = pullback_loops(multiply, traced, ("full", pattern), (0, 1)).kernel()
         for _ in range(5):
             ct, x = rng.normal(size=(2, size))
             assert count(kernel, [ct, x, rng.normal(size=other)], [size, other], 2, columns) == 1
@@ -54,5 +54,5 @@ def test_a_pullback_that_sums_rows_or_columns(columns, rng):
 
 def test_softmax_and_what_has_no_sum(rng):
     assert count(softmax, [rng.normal(size=22)], [22], 2, 11) == 1
-    kernel = pullback_kernel(tanh, pullback_of(tanh, {}, (True,), False), ("full",), (0,))
+    kernel = pullback_loops(tanh, pullback_of(tanh, {}, (True,), False), ("full",), (0,)).kernel()
     assert count(kernel, list(rng.normal(size=(2, 22))), [22]) == 1

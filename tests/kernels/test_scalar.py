@@ -1,17 +1,20 @@
 """Scalar functions of kernels: digits against mpmath, special values, and vector instructions."""
 
 import re
+from typing import Any
 
 import mpmath
 import numba
 import numpy as np
 import pytest
 from helpers.rows import F32, F64, PLAIN_PYTHON
+from llvmlite import binding
 
 import nbgrad
-from nbgrad.compiler.kernel import kernel_from_source
-from nbgrad.eager.loop_source import Assignment, KernelOperand, loop_source
-from nbgrad.ir.scalar import parse
+from nbgrad.compiler.kernel import Kernel
+from nbgrad.ir.scalar import NAMES, parse
+from nbgrad.ir.statements import Assign
+from nbgrad.kernels.loops import KernelOperand, Loops
 
 REFERENCES = {
     "arccos": mpmath.acos,
@@ -44,17 +47,11 @@ each = pytest.mark.parametrize("name", list(REFERENCES))
 both = pytest.mark.parametrize("dtype", [F64, F32], ids=["f64", "f32"])
 
 
-def kernel(name: str):
-    steps = [Assignment("v", parse(f"{name}(x)"), ("x",))]
-    return kernel_from_source(
-        f"{name}_alone",
-        loop_source(
-            f"{name}_alone",
-            steps,
-            [KernelOperand("x", "full")],
-            {KernelOperand("out", "full"): "v"},
-        ),
-    )
+def kernel(name: str, arity: int = 1) -> Kernel:
+    names = NAMES[:arity]
+    step = Assign("v", parse(f"{name}({', '.join(names)})"), names, F64, F64)
+    reads = tuple(KernelOperand(x, "full") for x in names)
+    return Loops(f"{name}_alone", (step,), reads, (KernelOperand("out", "full"),), ("v",)).kernel()
 
 
 def computed(name: str, x: np.ndarray) -> np.ndarray:
@@ -130,11 +127,8 @@ def test_angles_of_points(dtype, rng):
     sides[1, ::4] *= 10.0 ** rng.uniform(-3, 3, 750)
     ends = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 10.0**low, 10.0**high])
     x, y = np.append(sides, np.stack(np.meshgrid(ends, ends)).reshape(2, -1), 1).astype(dtype)
-    steps = [Assignment("v", parse("arctan2(x, y)"), ("x", "y"))]
-    operands = [KernelOperand("x", "full"), KernelOperand("y", "full")]
-    source = loop_source("angles", steps, operands, {KernelOperand("out", "full"): "v"})
     found = np.empty_like(x)
-    kernel_from_source("angles", source)(x, y, found)
+    kernel("arctan2", 2)(x, y, found)
     expected = np.arctan2(x, y)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
     exact = np.arctan2(x.astype(np.longdouble), y.astype(np.longdouble))
@@ -144,10 +138,8 @@ def test_angles_of_points(dtype, rng):
 
 
 def powers(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    steps, out = [Assignment("v", parse("power(x, y)"), ("x", "y"))], np.empty_like(x)
-    operands = [KernelOperand("x", "full"), KernelOperand("y", "full")]
-    source = loop_source("powers", steps, operands, {KernelOperand("out", "full"): "v"})
-    kernel_from_source("powers", source)(x, y, out)
+    out = np.empty_like(x)
+    kernel("power", 2)(x, y, out)
     return out
 
 
@@ -206,9 +198,11 @@ def test_exact_where_the_result_is_a_whole_number():
 @both
 def test_loops_are_vectors(name, dtype):
     """The loop's arithmetic is on vectors; what the branch for far arguments does is not."""
-    compiled = numba.njit(error_model="numpy", fastmath={"contract"})(kernel(name).function)
-    compiled(np.ones(3, dtype), np.ones(3, dtype))
-    code = compiled.inspect_llvm(compiled.signatures[0])
+    dispatcher: Any = kernel(name).dispatcher
+    dispatcher(np.ones(3, dtype), np.ones(3, dtype))
+    array = numba.types.Array(numba.from_dtype(dtype), 1, "C")
+    compiled = dispatcher.overloads[array, array]
+    code = str(binding.parse_bitcode(compiled.library.bitcode))
     kind = {F64: "double", F32: "float"}[dtype]
     assert len(re.findall(rf"f(?:mul|add|sub)(?: contract)? <\d+ x {kind}>", code)) > 5
 

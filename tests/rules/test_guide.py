@@ -11,12 +11,14 @@ import test_rows_pullbacks as pullbacks
 import test_rows_values as values
 from helpers import rows
 from helpers.compiled import assert_compiled, functions_of
+from ops_page import table
 
 import nbgrad
+from nbgrad.compiler.kernel import module_of
 from nbgrad.core.functions import functions
 from nbgrad.core.primitive import Primitive
-from nbgrad.optable import table
-from nbgrad.rules import activation, norm
+from nbgrad.kernels import running
+from nbgrad.rules import activation, norm, recurrences
 from nbgrad.rules.families import Elementwise
 from nbgrad.rules.surface import nan
 
@@ -31,8 +33,16 @@ def guide(monkeypatch):
     monkeypatch.setattr(Primitive, "registry", dict(Primitive.registry))
     found = {}
     monkeypatch.setitem(functions, np.nancumsum, functions[np.nancumsum])
-    row, uses, other, other_uses, composed = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
-    blocks = ((activation, row + uses), (norm, other + other_uses), (nan, composed))
+    row, uses, other, other_uses, kernel, with_kernel, composed = BLOCK.findall(
+        GUIDE.read_text(encoding="utf-8")
+    )
+    made = module_of(kernel, device=running.device, kernel=running.kernel)
+    for name in ("decayed", "decayed_of_arrays"):
+        monkeypatch.setattr(running, name, getattr(made, name), raising=False)
+    blocks = (
+        (activation, row + uses), (norm, other + other_uses), (recurrences, with_kernel),
+        (nan, composed),
+    )  # fmt: skip
     for module, code in blocks:
         namespace = {**vars(module), "nbgrad": nbgrad}
         exec(code, namespace)
@@ -74,7 +84,7 @@ def test_one_row_of_another_family_too(guide):
 
 
 @pytest.mark.usefixtures("guide")
-@pytest.mark.parametrize("name", ["logistic", "center"])
+@pytest.mark.parametrize("name", ["logistic", "center", "decayed"])
 def test_the_tests_of_all_rows_take_the_new_ones(name):
     for case in rows.cases_of(Primitive.registry[name]):
         if case.compiled:

@@ -14,10 +14,10 @@ import test_rows_orders as orders
 import test_rows_pullbacks as pullbacks
 import test_rows_values as values
 from helpers import rows
+from ops_page import has_rule
 
 import nbgrad
 from nbgrad.core.primitive import Primitive, bind
-from nbgrad.optable import has_rule
 from nbgrad.rules.families import Custom, Elementwise, Linear, reals, sample
 
 PACKAGE = Path(nbgrad.__file__).parent

@@ -1,15 +1,18 @@
 """How much is compiled for a program: lines, kernels, machine code."""
 
+from functools import cache
+
 import numba
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
 import nbgrad
+from nbgrad.compiler.kernel import linked
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.core import Address, CoreStep, RunDevice
+from nbgrad.ir.core import CoreStep, Device
 from nbgrad.ir.numba_text import Module, position_text
-from nbgrad.ir.statements import Literal, Variable
+from nbgrad.ir.statements import Address, Call, Literal, Variable
 from nbgrad.kernels import scalar
 from nbgrad.static.loops.reroll import Moving, along, reroll
 
@@ -87,10 +90,16 @@ class Places:
         return buffer, along(at, steps[0])
 
 
+@cache
+def device(name):
+    """A device function of this name, on a pointer to one element."""
+    return Device(type(name, (), {}), (1,))
+
+
 def calls(*given):
     """Steps that call functions on pointers to elements of p: (name, element, lines...)."""
     return [
-        CoreStep(RunDevice(name, (Address("p", Affine(at, ()), FLOAT),), ()), tuple(lines))
+        CoreStep(Call(device(name), (Address("p", Affine(at, ()), FLOAT),)), tuple(lines))
         for name, at, *lines in given
     ]
 
@@ -132,7 +141,7 @@ def test_another_dtype_does_not_compile(rng):
 
 
 def test_what_only_compiled_code_calls_has_no_machine_code():
-    exp = scalar.exp
+    exp = linked(scalar.exp)
 
     @numba.njit
     def use(x):

@@ -11,8 +11,9 @@ from fuzz.written import MemoryFault, check_written, watched
 
 import nbgrad
 from nbgrad import softmax
-from nbgrad.ir.core import RunDevice, RunKernel
-from nbgrad.ir.statements import For
+from nbgrad.ir.core import Device
+from nbgrad.ir.statements import For, Kernel
+from nbgrad.ir.walk import callee
 from nbgrad.static.loops import memory as planner
 from nbgrad.static.loops.memory import step_reads
 
@@ -27,8 +28,8 @@ def test_what_is_not_written_is_found():
     expected = 2 * np.e * np.arange(9, 0, -1) + 9
     np.testing.assert_allclose(watched(f, np.ones(9)), expected)
     steps = variant._emitted.printed.steps
-    first = next(i for i, step in enumerate(steps) if isinstance(step.statement, RunKernel))
-    call = next(i for i, step in enumerate(steps) if isinstance(step.statement, RunDevice))
+    first = next(i for i, step in enumerate(steps) if isinstance(callee(step.statement), Kernel))
+    call = next(i for i, step in enumerate(steps) if isinstance(callee(step.statement), Device))
     for wrong, fault in (
         ([*steps[:first], resized(steps[first], 8), *steps[first + 1 :]], "read before written"),
         ([*steps[:first], resized(steps[first], 10), *steps[first + 1 :]], "lies beyond"),
@@ -70,9 +71,9 @@ def test_a_blind_spot_of_the_planner_is_none_of_its_test(monkeypatch):
 
 def resized(step, stop):
     """The step with a kernel whose loops end at `stop`."""
-    run = step.statement
-    body = tuple(replace(s, stop=stop) if isinstance(s, For) else s for s in run.kernel.body)
-    return replace(step, statement=replace(run, kernel=replace(run.kernel, body=body)))
+    call, kernel = step.statement, step.statement.function
+    body = tuple(replace(s, stop=stop) if isinstance(s, For) else s for s in kernel.body)
+    return replace(step, statement=replace(call, function=replace(kernel, body=body)))
 
 
 # -- rows of which a stretch is constant ----------------------------------------------------------

@@ -14,9 +14,9 @@ from fuzz.written import check_written
 from helpers.static.random_writes import SIZE, Draw, point
 
 import nbgrad
-from nbgrad.ir.core import Core, If, Repeat, RunCore, RunDevice, RunKernel
-from nbgrad.ir.statements import For
-from nbgrad.ir.walk import walk
+from nbgrad.ir.core import Core, Device, Repeat
+from nbgrad.ir.statements import For, If, Kernel
+from nbgrad.ir.walk import callee, walk
 
 rng = np.random.default_rng(0)
 N = 24
@@ -252,8 +252,8 @@ def inside(core: Core) -> Iterator[Any]:
         elif isinstance(statement, If):
             sides = (*statement.then, *statement.otherwise)
             stack += [(step.statement, repeated) for step in sides]
-        elif isinstance(statement, RunCore):
-            stack += [(step.statement, repeated) for step in statement.core.steps]
+        elif isinstance(callee(statement), Core):
+            stack += [(step.statement, repeated) for step in statement.function.steps]
         elif repeated:
             yield statement
 
@@ -262,11 +262,12 @@ def longest(f: Callable, *args: Any) -> float:
     """The most elements that one statement of a step goes over."""
     counts: list[float] = [0]
     for statement in inside(nbgrad.compile(f).variant(*args)._emitted.core):
-        if isinstance(statement, RunKernel):
-            loops = [s for s in walk(statement.kernel.body) if isinstance(s, For)]
+        function = callee(statement)
+        if isinstance(function, Kernel):
+            loops = [s for s in walk(function.body) if isinstance(s, For)]
             counts += [loop.stop - loop.start for loop in loops]
-        elif isinstance(statement, RunDevice):
-            counts += statement.sizes
+        elif isinstance(function, Device):
+            counts += function.extents
     return max(counts)
 
 

@@ -9,9 +9,8 @@ import pytest
 from fuzz.written import check_written, watched
 
 import nbgrad
-from nbgrad.ir.core import RunKernel, all_steps
-from nbgrad.ir.statements import PIECE, For, Pieces, Store
-from nbgrad.ir.walk import walk
+from nbgrad.ir.statements import PIECE, For, Kernel, Pieces, Store
+from nbgrad.ir.walk import all_steps, callee, walk
 from nbgrad.static.loops import pieces as static_pieces
 from nbgrad.threads import pieces
 
@@ -26,8 +25,9 @@ def _all_loops_are_long(monkeypatch):
 
 def pieces_of(function, *args) -> list[Pieces]:
     core = nbgrad.compile(function).variant(*args)._emitted.core
-    runs = [step.statement for step in all_steps(core) if isinstance(step.statement, RunKernel)]
-    return [s for run in runs for s in run.kernel.body if isinstance(s, Pieces)]
+    callees = [callee(step.statement) for step in all_steps(core)]
+    kernels = [each for each in callees if isinstance(each, Kernel)]
+    return [s for kernel in kernels for s in kernel.body if isinstance(s, Pieces)]
 
 
 X = np.linspace(-2.0, 2.0, 42).reshape(7, 6)

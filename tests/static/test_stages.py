@@ -245,3 +245,12 @@ def test_every_kind_of_value_and_statement_prints():
 def test_no_two_modules_of_a_program_share_a_name():
     names = [name for names in signature._IMPORTS.values() for name in names]
     assert sorted(set(names)) == sorted(names)
+
+
+def test_a_program_of_the_name_of_a_device_function_calls_that_by_another():
+    def cumsum(x):
+        return np.cumsum(x)
+
+    source = nbgrad.compile(cumsum).variant(np.ones(3)).source
+    assert "import cumsum as cumsum_device\n" in source and "def cumsum(a0)" in source
+    assert "cumsum_device(a0, r0, 1, 3, 1)" in source

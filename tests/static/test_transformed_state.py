@@ -11,6 +11,7 @@ from helpers.static.transformed import XS, A, V, X, close
 
 import nbgrad
 from nbgrad import compile, grad, jacobian, jvp, vmap
+from nbgrad.core.primitive import Primitive
 
 
 def test_what_changes_outside_is_recorded_again():
@@ -55,6 +56,115 @@ def test_what_cannot_be_compiled_runs_as_it_is():
     f = compile(branches)
     for sign in (1, -1, 1):
         close(grad(f)(sign * np.abs(X)), grad(branches)(sign * np.abs(X)))
+
+
+def item(x):
+    return np.sum(x * x) * (1.0 if x[0].item() > 0.0 else 2.0)
+
+
+def writes(x):
+    x[0] = 0.0
+    return np.sum(x * x)
+
+
+def generator(x):
+    return np.sum(x + 0.0 * GENERATOR.normal(size=3))
+
+
+REFUSED = {
+    "a branch": (lambda x: np.sum(x * x) if x[0] > 0 else np.sum(x), "TraceError: the truth"),
+    "a number of a leaf": (item, "UntrackedError: "),
+    "a write to the caller's array": (writes, "GraphError: "),
+    "a generator": (generator, "TraceError: a NumPy Generator"),
+    "an array of the same graph": (
+        lambda x: np.sum(x * OUTSIDE),
+        "TraceError: the function closes",
+    ),
+}
+OUTSIDE = nbgrad.track(V.copy())
+GENERATOR = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_functions_run_uncompiled_and_list_the_reason(name):
+    f, reason = REFUSED[name]
+    results, compiled = [], compile(f)
+    for g in (f, compiled):
+        for _ in range(2):
+            x = nbgrad.track(X.copy())
+            y = 2.0 * x
+            g(y).backward()
+            results.append((y.data, x.grad))
+    close(results[2:], results[:2])
+    (told,) = compiled.fallbacks
+    assert told.startswith(reason), told
+
+
+def test_a_missing_rule_is_an_error_only_if_it_is_needed():
+    def pullback(ct, out, x):
+        raise nbgrad.NoRuleError("no derivative here")
+
+    square = nbgrad.custom_rule(pullback=pullback)(lambda x: x * x)
+    f = compile(lambda x: np.sum(square(x)))
+    y = f(nbgrad.track(X.copy()))
+    close(y.data, X @ X)
+    assert f.fallbacks == ("NoRuleError: no derivative here",)
+    with pytest.raises(nbgrad.NoRuleError, match="no derivative here"):
+        y.backward()
+
+
+def test_a_static_argument_of_another_kind_runs_uncompiled():
+    f = compile(lambda x, names: np.sum(x * len(names)))
+    close(grad(f)(X, {1, 2}), np.full(3, 2.0))
+    (told,) = f.fallbacks
+    assert told.startswith("TypeError: a static argument must be hashable")
+
+
+def test_fallbacks_of_derivatives_of_derivatives_are_listed():
+    f = compile(lambda x: np.sum(x**3) if x[0] > -9.0 else np.sum(x))
+    close(nbgrad.hessian(f)(X), np.diag(6.0 * X))
+    assert f.fallbacks and all(told.startswith("TraceError") for told in f.fallbacks)
+    g = compile(lambda x: np.sum(x**3))
+    nbgrad.hessian(g)(X)
+    assert not g.fallbacks
+
+
+TRANSFORMED = {
+    "grad": lambda f: grad(f)(X),
+    "leaf": lambda f: f(nbgrad.track(X)),
+    "jvp": lambda f: jvp(f, (X,), (X,)),
+    "vmap": lambda f: vmap(f)(XS),
+    "linearize": lambda f: nbgrad.linearize(f, X),
+    "hessian": lambda f: nbgrad.hessian(f)(X),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMED)
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, TypeError, AssertionError, KeyError])
+def test_errors_of_rules_are_raised(transform, error, monkeypatch):
+    tanh = Primitive.registry["tanh"]
+
+    def broken(*args, **options):
+        raise error("a broken rule")
+
+    for rule in ("pullback", "pushforward", "batch"):
+        monkeypatch.setattr(tanh, rule, broken)
+    f = compile(lambda x: np.sum(np.tanh(x)))
+    with pytest.raises(error, match="a broken rule"):
+        TRANSFORMED[transform](f)
+    assert not f.fallbacks
+
+
+@pytest.mark.parametrize("transform", TRANSFORMED)
+def test_errors_of_the_compiler_are_raised(transform, monkeypatch):
+    def broken(*args):
+        raise NotImplementedError("a broken compiler")
+
+    monkeypatch.setattr("nbgrad.static.variant.emit", broken)
+    f = compile(lambda x: np.sum(np.tanh(x)))
+    with pytest.raises(NotImplementedError, match="a broken compiler"):
+        TRANSFORMED[transform](f)
+    assert not f.fallbacks
 
 
 def test_random_numbers_are_drawn_at_each_call():

@@ -116,9 +116,9 @@ def test_the_pullback_of_many_cotangents():
     ("call", "kind", "text"),
     [
         (lambda: vmap(np.sin)(1.0), DimensionMismatch, "no argument is an array with an axis"),
-        (lambda: vmap(np.sin)(np.array(1.0)), DimensionMismatch, "name what is shared by None"),
+        (lambda: vmap(np.sin)(np.array(1.0)), DimensionMismatch, "None in in_axes for shared"),
         (lambda: vmap(np.add)(X, W), DimensionMismatch, r"the shapes (5, 3), (4, 3) differ in"),
-        (lambda: vmap(np.sin, in_axes=0.5)(X), ValueError, "give the axis of samples"),
+        (lambda: vmap(np.sin, in_axes=0.5)(X), ValueError, "pass the axis of samples"),
         (lambda: vmap(np.add, in_axes=(0,))(X, X), DimensionMismatch, "in_axes names 1 arguments"),
         (lambda: vmap(lambda x: x if x[0] > 0 else -x)(X), UntrackedError, "use np.where"),
         (lambda: vmap(lambda x: float(x[0]))(X), UntrackedError, "float() of a Batched"),

@@ -1,6 +1,5 @@
 """Calls of functions that are known at compile time."""
 
-import ast
 import builtins
 import inspect
 import math
@@ -11,12 +10,11 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from ..numba_api import Dispatcher, numpy_support
 from . import dtypes, operators
 from .elements import attribute
 from .emit import Emitter
 from .functions import Entry, entry_of, flattened, type_of
-from .syntax import Foreign, Unsupported, definition_of
+from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
 from .values import BOOL, DOUBLE, INT, Known, Number, Value, members
 
@@ -53,13 +51,8 @@ def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
     """A call of a function that is known at compile time."""
     if hasattr(function, "row"):
         return _instruction(emit, function, operands)
-    if isinstance(function, Dispatcher):
-        return _device(emit, function, operands)
-    if isinstance(function, FunctionType) and function.__module__.startswith("nbgrad."):
-        operands = _filled(function, operands)
-        return called(emit, entry_of(function, tuple(map(type_of, operands))), operands)
-    if function is np.empty:
-        raise Foreign("an allocation")
+    if isinstance(function, FunctionType) and _is_ours(function):
+        return _function(emit, function, operands)
     if function is builtins.min or function is builtins.max:
         return emit.extreme(function, operands)
     if function is builtins.len and len(operands) == 1:
@@ -70,6 +63,10 @@ def call(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
         return _of_numbers(emit, function, operands)
     except TypeError:  # not hashable
         raise Unsupported(f"a call of {function!r}") from None
+
+
+def _is_ours(function: FunctionType) -> bool:
+    return hasattr(function, "attributes") or function.__module__.startswith("nbgrad.")
 
 
 def _of_numbers(emit: Emitter, function: Any, operands: Sequence[Value]) -> Value:
@@ -149,23 +146,16 @@ def _instruction(emit: Emitter, function: Any, operands: Sequence[Value]) -> Val
     return INSTRUCTIONS[name](emit, *parameters, *operands)
 
 
-def _device(emit: Emitter, dispatcher: Any, operands: Sequence[Value]) -> Value:
-    """A compiled function of ours."""
-    options = dispatcher.targetoptions
-    if options.get("error_model") != "numpy":
-        # Compiled first: Numba takes the caller's options for what it compiles meanwhile.
-        kinds = [numpy_support.from_dtype(emit.dtype(x)) for x in operands]
-        dispatcher.compile(tuple(kinds))
-        raise Foreign("a function of a user, with its own options")
-    operands = _filled(dispatcher.py_func, operands)
-    if options.get("inline") == "always" and _ends_once(dispatcher.py_func):
+def _function(emit: Emitter, function: FunctionType, operands: Sequence[Value]) -> Value:
+    """A function of ours."""
+    operands = _filled(function, operands)
+    if "part" in getattr(function, "attributes", ()) and definition_of(function).ends_once:
         from .walk import Walk  # which reads calls
 
-        walk = Walk(emit, dispatcher.py_func, operands, inlined=True)
+        walk = Walk(emit, function, operands, inlined=True)
         walk.run()
         return Known(None) if walk.result is None else walk.result
-    entry = entry_of(dispatcher, tuple(map(type_of, operands)))
-    return called(emit, entry, operands)
+    return called(emit, entry_of(function, tuple(map(type_of, operands))), operands)
 
 
 def called(emit: Emitter, entry: Entry, operands: Sequence[Value]) -> Value:
@@ -194,13 +184,3 @@ def _filled(function: Callable, operands: Sequence[Value]) -> list[Value]:
         raise Unsupported("a call with arguments left out")
     filled = [*operands, *map(Known, defaults[len(defaults) - missing :])]
     return [*filled, rest] if takes_rest else filled
-
-
-def _ends_once(function: Callable) -> bool:
-    """Whether the only `return` of a function is its last statement."""
-    *body, last = definition_of(function).tree.body
-    returns = any(isinstance(node, ast.Return) for each in body for node in ast.walk(each))
-    simple = isinstance(last, ast.Return)
-    return not returns and (
-        simple or not any(isinstance(node, ast.Return) for node in ast.walk(last))
-    )

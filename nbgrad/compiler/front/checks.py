@@ -9,10 +9,11 @@ import numpy as np
 from ...ir.affine import Affine, variable
 from ...ir.scalar import parse
 from ...ir.statements import Allocate, Assign, For, Literal, Variable
+from ..instruction import LINKED
 from .elements import attribute
 from .emit import Emitter
 from .functions import flattened
-from .syntax import Foreign, Unsupported
+from .syntax import Unsupported
 from .values import BOOL, INT, Array, Known, Number, Place, Value
 
 __all__ = ["CHECKS"]
@@ -25,7 +26,8 @@ def _fits(emit: Emitter, text: Value, *arrays: Value) -> Value:
     fit: Value = Known(True)
     for (dtype, shape), array in zip(shapes_in(_known(text)), arrays, strict=True):
         if not isinstance(array, Array) or array.place.dtype != dtype:
-            raise Unsupported(f"an argument that is not of {dtype}")
+            kind = f"an array of {array.place.dtype}" if isinstance(array, Array) else "a number"
+            raise Unsupported(f"a compiled program takes {_known(text)}, not {kind}")
         if len(array.shape) != len(shape):
             return Number(emit.cast(Known(False), BOOL).operand, BOOL)
         for extent, size in zip(array.shape, shape, strict=True):
@@ -112,13 +114,13 @@ def _number(emit: Emitter, text: Value, x: Value) -> Value:
     dtype = np.dtype(_known(text).replace("boolean", "bool"))
     here = emit.dtype(x)
     if here.kind == "f" and dtype.kind != "f":
-        raise Unsupported(f"a number of {here} as one of {dtype}")
+        raise Unsupported(f"a compiled program takes a number of dtype {dtype}, not {here}")
     return emit.cast(x, dtype)
 
 
 def _contiguous(emit: Emitter, array: Value) -> Value:
     if not isinstance(array, Array) or array.strides is not None:
-        raise Foreign("a copy of an array")
+        raise Unsupported("a copy of an array")
     return array
 
 
@@ -131,18 +133,15 @@ def _addresses(emit: Emitter, *operands: Value) -> Value:
     ])  # fmt: skip
 
 
-def _linked(
-    emit: Emitter, symbol: str, results: tuple[np.dtype, ...],
-    numbers: tuple[np.dtype | None, ...], *operands: Value,
-) -> Value:  # fmt: skip
-    """The core of a program, code that is linked; `numbers` are the dtypes of its parameters, None
-    for pointers."""
+def _linked(emit: Emitter, core: Any, *operands: Value) -> Value:
+    """The core of a program, code that is linked."""
+    LINKED[core.symbol] = core
     given = [
         part
-        for operand, dtype in zip(operands, numbers, strict=True)
+        for operand, dtype in zip(operands, core.numbers, strict=True)
         for part in flattened(emit, operand if dtype is None else emit.cast(operand, dtype))
     ]
-    found = tuple(emit.call(f"linked {symbol}", given, results))
+    found = tuple(emit.call(f"linked {core.symbol}", given, core.results))
     return found or Known(None)
 
 

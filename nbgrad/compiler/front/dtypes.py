@@ -36,7 +36,7 @@ def integer(*dtypes: np.dtype) -> np.dtype:
 def _floating(*dtypes: np.dtype) -> np.dtype:
     """The dtype of arithmetic with a float: float32 takes in integers of up to 16 bits with a sign,
     and of 8 bits without."""
-    return SINGLE if all(dtype in _OF_SINGLE for dtype in dtypes) else DOUBLE
+    return SINGLE if _OF_SINGLE.issuperset(dtypes) else DOUBLE
 
 
 def common(x: np.dtype, y: np.dtype) -> np.dtype:
@@ -62,7 +62,7 @@ def operand_dtypes(function: Callable, x: np.dtype, y: np.dtype) -> tuple[np.dty
     elif function is operator.pow and floats:
         dtype = DOUBLE if DOUBLE in (x, y) or x.kind != "f" else SINGLE
     elif floats:
-        dtype = _floating(x, y)
+        dtype = DOUBLE if x == y == DOUBLE else _floating(x, y)
     else:
         dtype = DOUBLE if function is operator.truediv else integer(x, y)
     return dtype, dtype

@@ -31,6 +31,7 @@ from .syntax import Unsupported
 from .values import BOOL, DOUBLE, INT, UINT, Array, Known, Number, Place, Value, dtype_of, literal
 
 _COPY = arg(NAMES[0])
+_OPERAND = operator.attrgetter("operand")
 
 
 @cache
@@ -82,10 +83,12 @@ class Emitter:
         raise Unsupported(f"{value} as a number")
 
     def dtype(self, value: Value) -> np.dtype:
-        return self.typed(value).dtype
+        return value.dtype if isinstance(value, Number) else self.typed(value).dtype
 
     def cast(self, value: Value, dtype: np.dtype) -> Number:
         """A number in another dtype."""
+        if isinstance(value, Number) and value.dtype == dtype:
+            return value
         if isinstance(value, Known) and value.is_number:
             found = literal(value.value, dtype)
             if found is not None:
@@ -132,13 +135,14 @@ class Emitter:
         body = _body(name, len(operands))
         target = self.name()
         inner = operands[-1].dtype
-        self.add(Assign(target, body, tuple(x.operand for x in operands), dtype, inner))
+        self.body.append(Assign(target, body, tuple(map(_OPERAND, operands)), dtype, inner))
         return Number(target, dtype)
 
     def operation(self, function: Callable, *operands: Value) -> Value:
         """An operator of the module `operator`."""
-        if all(isinstance(x, Known) and x.is_number for x in operands):
-            result = _folded(function, [x.value for x in operands if isinstance(x, Known)])
+        if isinstance(operands[0], Known):
+            known = [x.value for x in operands if isinstance(x, Known) and x.is_number]
+            result = _folded(function, known) if len(known) == len(operands) else None
             if result is not None:
                 return Known(result)
         if function is operator.not_:
@@ -149,10 +153,7 @@ class Emitter:
         if function is operator.pow and isinstance(y, Known) and isinstance(y.value, int):
             return self._whole_power(x, y.value)
         dtype, result = dtypes.operand_dtypes(function, self.dtype(x), self.dtype(y))
-        if function in dtypes.SHIFTS:
-            both = [self.cast(x, dtype), self.cast(y, dtype)]
-        else:
-            both = [self.cast(operand, dtype) for operand in operands]
+        both = [self.cast(x, dtype), self.cast(y, dtype)]
         written = _WRITTEN.get((function, result.kind))
         if written is not None:
             from .calls import called  # which emits calls
@@ -160,7 +161,9 @@ class Emitter:
 
             return called(self, entry_of(written, (result, result)), both)
         found = self.applied(dtypes.NAMES[function], both, result)
-        return replace(found, natural=_is_natural(function, both))
+        if result == INT and _is_natural(function, both):
+            return replace(found, natural=True)
+        return found
 
     def _unary(self, function: Callable, x: Number) -> Value:
         if x.dtype.kind == "f" or (function is operator.invert and x.dtype == BOOL):

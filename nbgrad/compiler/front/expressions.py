@@ -236,13 +236,17 @@ def _literal(node: ast.expr) -> bool | int | float | None:
         case ast.Constant(value=bool() | int() | float() as value):
             return value
         case ast.UnaryOp(op=op, operand=operand):
-            numbers = [_literal(operand)]
+            operands = [operand]
         case ast.BinOp(left=left, op=op, right=right):
-            numbers = [_literal(left), _literal(right)]
+            operands = [left, right]
         case _:
             return None
-    if None in numbers:
-        return None
+    numbers = []
+    for operand in operands:
+        number = _literal(operand)
+        if number is None:
+            return None
+        numbers.append(number)
     integers = [x for x in numbers if isinstance(x, int)]
     if isinstance(op, (ast.Pow, ast.LShift)) and len(integers) == 2 and integers[1] > 64:
         raise Unsupported("a constant of more than 64 bits")
@@ -253,5 +257,5 @@ def _literal(node: ast.expr) -> bool | int | float | None:
 
 
 def refuse(node: ast.AST) -> NoReturn:
-    """Leave a function to Numba for a piece of syntax."""
-    raise Unsupported(f"{type(node).__name__} in line {getattr(node, 'lineno', 0)}")
+    """Refuse a piece of syntax."""
+    raise Unsupported(type(node).__name__)

@@ -1,7 +1,7 @@
 """Functions of Python as functions of the kernel IR, one for each set of types."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -47,42 +47,43 @@ class Constant:
 
 @dataclass(frozen=True)
 class Entry:
-    """A function, and its result: a dtype, a tuple of such, or None."""
+    """A function, and its result: a dtype, a tuple of such, or None. `find` gives the functions of
+    ours that scalar code in it calls, by name."""
 
     function: Function
     result: Any
+    find: Callable[[str], Any] | None = None
 
 
 _entries: WeakKeyDictionary[Any, dict[tuple, "Entry | Unsupported | None"]] = WeakKeyDictionary()
 
 
-def function_of(dispatcher: Any, types: Sequence[Any]) -> Function:
-    """The function of the kernel IR for a function of Python, plain or one of our dispatchers, and
-    the types of its arguments: dtypes, `Pointer`, `ArrayType`, `Constant`, tuples of types, or
-    types of Numba.
+def function_of(function: Any, types: Sequence[Any]) -> Function:
+    """The function of the kernel IR for a function of Python and the types of its arguments:
+    dtypes, `Pointer`, `ArrayType`, `Constant`, tuples of types, or types of Numba.
 
     Raises Unsupported for anything outside of the subset of Python that is read.
     """
     kinds = tuple(map(kind_of, types))
-    code = getattr(getattr(dispatcher, "py_func", dispatcher), "__code__", None)
-    if code is not None and code.co_flags & inspect.CO_VARARGS:
+    code = getattr(function, "__code__", None)
+    if code and code.co_flags & inspect.CO_VARARGS and not hasattr(function, "row"):
         kinds = *kinds[: code.co_argcount], kinds[code.co_argcount :]
-    return entry_of(dispatcher, kinds).function
+    return entry_of(function, kinds).function
 
 
-def entry_of(dispatcher: Any, kinds: tuple) -> Entry:
+def entry_of(function: Any, kinds: tuple) -> Entry:
     """The same with the tree of its results, read once for the types."""
-    known = _entries.setdefault(dispatcher, {})
+    known = _entries.setdefault(function, {})
     if kinds in known:
         found = known[kinds]
         if found is None:
-            raise Unsupported(f"{dispatcher.__name__}, which calls itself,")
+            raise Unsupported(f"{function.__name__}, which calls itself,")
         if isinstance(found, Unsupported):
             raise found
         return found
     known[kinds] = None
     try:
-        known[kinds] = entry = _read(dispatcher, kinds)
+        known[kinds] = entry = _read(function, kinds)
     except Unsupported as refused:
         known[kinds] = refused
         raise
@@ -92,13 +93,13 @@ def entry_of(dispatcher: Any, kinds: tuple) -> Entry:
     return entry
 
 
-def _read(dispatcher: Any, kinds: tuple) -> Entry:
+def _read(function: Any, kinds: tuple) -> Entry:
     from .walk import Walk  # which calls functions
 
-    function = getattr(dispatcher, "py_func", dispatcher)
-    if not isinstance(function, FunctionType):
-        return _of_call(dispatcher, kinds)
-    options = getattr(dispatcher, "targetoptions", {})
+    if (maker := getattr(function, "maker", None)) is not None:
+        return maker.entry(kinds)
+    if not isinstance(function, FunctionType) or hasattr(function, "row"):
+        return _of_call(function, kinds)
     emit = Emitter()
     parameters: list[tuple[str, Any]] = []
     code = function.__code__
@@ -110,10 +111,7 @@ def _read(dispatcher: Any, kinds: tuple) -> Entry:
     ]
     walk = Walk(emit, function, arguments)
     body = walk.run()
-    if options.get("forceinline") or options.get("inline") == "always":
-        emit.attributes.add("inline")
-    if options.get("fastmath", True) is False:
-        emit.attributes.add("exact")
+    emit.attributes |= getattr(function, "attributes", frozenset()) - {"part"}
     result = walk.result
     dtypes = tuple(_leaves(result))
     name = ".".join([function.__name__, *filter(None, map(_label, kinds))])
@@ -231,8 +229,6 @@ def kind_of(kind: Any) -> Any:
         return Constant(kind.value)
     if isinstance(kind, types.NoneType):
         return Constant(None)
-    if isinstance(kind, types.Dispatcher):
-        return Constant(kind.dispatcher)
     if isinstance(kind, (np.dtype, Pointer, ArrayType, Constant)):
         return kind
     if isinstance(kind, tuple):

@@ -131,7 +131,7 @@ def scipy(emit: Emitter, name: str, arity: int, *operands: Value) -> Value:
 @row
 def pointer(emit: Emitter, array: Value) -> Value:
     if not isinstance(array, Array) or array.strides is not None:
-        raise Unsupported("a pointer to an array that is not contiguous")
+        raise Unsupported("a pointer to an array that is not contiguous: np.ascontiguousarray")
     place = array.place
     return emit.pointing(place, _BYTE) if place.dtype == BOOL else place
 
@@ -165,11 +165,6 @@ def scratch(emit: Emitter, size: Value) -> Value:
     name = emit.name("scratch")
     emit.add(Allocate(name, size.value, _BYTE))
     return Place(name, _BYTE)
-
-
-@row
-def keep(emit: Emitter, array: Value) -> Value:
-    return NOTHING
 
 
 _LINE = 64  # bytes of a cache line

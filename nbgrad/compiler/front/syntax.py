@@ -5,22 +5,23 @@ import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from types import CodeType, ModuleType
 from typing import Any
 
-from ..sources import is_as_imported, of_code
+from ..sources import lines_of, of_code
 
 
 class Unsupported(Exception):
-    """What Numba's own front end has to compile."""
+    """Something outside of the subset of Python that is read; `place` is the innermost function and
+    line with it."""
 
+    def __init__(self, what: str, place: str = ""):
+        super().__init__(what)
+        self.place = place
 
-class Foreign(Unsupported):
-    """Something that entries for users' compiled code do, which Numba compiles."""
-
-
-class Textless(Unsupported):
-    """A function without its text."""
+    def __str__(self) -> str:
+        return f"{self.args[0]}{self.place}"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Definition:
 
     tree: ast.FunctionDef
     steady: frozenset[str]
+    ends_once: bool  # whether the only `return` is the last statement
 
 
 TEXTS: dict[str, list[str]] = {}
@@ -37,8 +39,8 @@ TEXTS: dict[str, list[str]] = {}
 
 
 def definition_of(function: Callable) -> Definition:
-    """The definition of a function. Raises Unsupported where the text that is found for it is not
-    its own, and for parameters that are not positional ones."""
+    """The definition of a function. Raises ImportError where the text that is found for it is not
+    its own, and Unsupported for parameters that are not positional ones."""
     code, outside = function.__code__, function.__globals__
     linecache.lazycache(code.co_filename, outside)  # for archives
     modules = [name for name in code.co_names if isinstance(outside.get(name), ModuleType)]
@@ -52,18 +54,24 @@ def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
         linecache.checkcache(code.co_filename)  # the file may have been imported anew
         tree = _found(code, modules)
     if tree is None:
-        raise Textless(f"the text of {code.co_name}, which is not in its file as it is now")
+        raise ImportError(
+            f"nbgrad compiles functions from their source, and {code.co_filename} has none for "
+            f"{code.co_name}: install nbgrad with its .py files (with PyInstaller, set "
+            "module_collection_mode={'nbgrad': 'py'}), and restart Python if they have changed"
+        )
     options = tree.args
     if options.kwarg or options.kwonlyargs:
-        raise Unsupported("a signature with more than positional parameters")
-    return Definition(tree, steady_names(tree))
+        raise Unsupported(f"{code.co_name}: parameters that are not positional")
+    names = Names(tree)
+    return Definition(tree, names.steady, not names.returns or names.returns == [tree.body[-1]])
 
 
 def _found(code: CodeType, modules: tuple[str, ...]) -> ast.FunctionDef | None:
     """The definition in the text of a file that gives this very code: the file may be another one
     than that which was imported."""
-    lines = TEXTS.get(code.co_filename) or linecache.getlines(code.co_filename)
-    last = max(end or 0 for _, end, _, _ in code.co_positions())
+    lines = TEXTS.get(code.co_filename) or lines_of(code.co_filename)
+    lines = lines or linecache.getlines(code.co_filename)
+    last = max(filter(None, map(itemgetter(1), code.co_positions())), default=0)
     # The brackets of the last expression may close in a later line.
     for end in (last, last + 1):
         tree = _parsed(lines[code.co_firstlineno - 1 : end])
@@ -77,7 +85,7 @@ def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> b
     Python calls what is in an imported module otherwise than a method."""
     if tree.name != code.co_name:
         return False
-    if is_as_imported(code.co_filename):
+    if lines_of(code.co_filename):
         return True
     # Under another name, as its own may be that of a global.
     bare = ast.FunctionDef(**(dict(ast.iter_fields(tree)) | {"name": "_", "decorator_list": []}))
@@ -92,9 +100,13 @@ def _codes_in(code: CodeType) -> list[CodeType]:
     return [each for each in code.co_consts if isinstance(each, CodeType)]
 
 
-class _Steady:
-    """Looks through a function in the order of its text, and counts on at each name that is
-    read."""
+class Names:
+    """The uses of the names of a function, in the order of its text, and its `returns`.
+
+    `steady` are the variables that keep the value that they are given first: one statement gives
+    it, and they are read only behind it, in the same sequence of statements or inside of that; and
+    the arguments that are given none.
+    """
 
     def __init__(self, tree: ast.FunctionDef):
         self._at = 0
@@ -102,9 +114,10 @@ class _Steady:
         self._last: dict[str, int] = {}
         # For each name that is given a value, from where on and how far that statement serves.
         self._served: dict[str, list[tuple[int, int]]] = {}
+        self.returns: list[ast.AST] = []
         self._sequence(tree.body)
         untouched = (each.arg for each in tree.args.args if each.arg not in self._served)
-        self.names = frozenset(untouched).union(filter(self._is_steady, self._served))
+        self.steady = frozenset(untouched).union(filter(self._is_steady, self._served))
 
     def _is_steady(self, name: str) -> bool:
         (start, end), *others = self._served[name]
@@ -146,20 +159,17 @@ class _Steady:
                 else:
                     stored.append(node.id)
                 continue
+            if isinstance(node, ast.Return):
+                self.returns.append(node)
             for field in node._fields:
                 value = getattr(node, field)
-                if isinstance(value, list):
-                    stack += [each for each in value if isinstance(each, ast.AST)]
-                elif isinstance(value, ast.AST):
+                if isinstance(value, ast.AST):
                     stack.append(value)
+                elif isinstance(value, list):
+                    for each in value:
+                        if isinstance(each, ast.AST):
+                            stack.append(each)
         return stored
-
-
-def steady_names(tree: ast.FunctionDef) -> frozenset[str]:
-    """The variables that keep the value that they are given first: one statement gives it, and they
-    are read only behind it, in the same sequence of statements or inside of that; and the arguments
-    that are given none."""
-    return _Steady(tree).names
 
 
 def _parsed(lines: list[str]) -> ast.FunctionDef | None:
@@ -171,6 +181,14 @@ def _parsed(lines: list[str]) -> ast.FunctionDef | None:
     except (SyntaxError, ValueError):
         return None
     return tree if isinstance(tree, ast.FunctionDef) else None
+
+
+def line_of(function: Callable, node: ast.stmt) -> str:
+    """The function and the line of a statement of its definition."""
+    code, tree = function.__code__, definition_of(function).tree
+    first = min(each.lineno for each in (tree, *tree.decorator_list))
+    line = code.co_firstlineno + node.lineno - first
+    return f" ({code.co_filename}:{line}, in {code.co_name})"
 
 
 def outer_names(function: Callable) -> dict[str, Any]:

@@ -81,8 +81,10 @@ def literal(number: Any, dtype: np.dtype) -> Literal | None:
     """A constant as an operand of a dtype; None where it has to be converted at run time."""
     if isinstance(number, np.generic):
         number = number.item()
+    if dtype == DOUBLE:
+        return Literal(float(number), dtype)
     if dtype.kind == "f":
-        if isinstance(number, int) and abs(number) > _EXACT and dtype != DOUBLE:
+        if isinstance(number, int) and abs(number) > _EXACT:
             return None
         with np.errstate(over="ignore"):
             return Literal(float(dtype.type(number)), dtype)

@@ -11,7 +11,7 @@ from ...ir.statements import Break, Continue, For, If, Literal, Raise, Return, S
 from .elements import element, set_element
 from .emit import Emitter
 from .expressions import OPERATORS, Expressions, refuse
-from .syntax import Unsupported, definition_of
+from .syntax import Unsupported, definition_of, line_of
 from .values import INT, UINT, Known, Number, Value, members
 
 _END = (Break, Continue, Raise, Return)
@@ -25,7 +25,7 @@ class Walk:
         self, emit: Emitter, function: Callable, arguments: Sequence[Value], inlined: bool = False
     ):
         self.result: Any = None
-        self._emit = emit
+        self._emit, self._function = emit, function
         self._inlined = inlined
         self._returns = False
         definition = definition_of(function)
@@ -43,19 +43,23 @@ class Walk:
         """Read the function; its statements."""
         body = self._emit.body
         self._body(self._tree.body)
-        if not self._inlined and not self._ended and self.result is not None:
-            raise Unsupported("a function that returns a value in some cases only")
+        if not self._inlined and not _is_ended(self._emit.body) and self.result is not None:
+            place = line_of(self._function, self._tree)
+            raise Unsupported("a function that returns a value in some cases only", place)
         return body
-
-    @property
-    def _ended(self) -> bool:
-        return _is_ended(self._emit.body)
 
     def _body(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
-            if self._ended:
+            if _is_ended(self._emit.body):
                 return
-            self._statement(statement)
+            try:
+                self._statement(statement)
+            except Unsupported as refused:
+                refused.place = refused.place or line_of(self._function, statement)
+                raise
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                place = line_of(self._function, statement)
+                raise Unsupported(f"{type(error).__name__}: {error}", place) from error
 
     def _inner(self, body: Sequence[ast.stmt]) -> list[Statement]:
         """The body of a loop or a branch."""

@@ -1,4 +1,4 @@
-"""Scalar functions that kernels call: what one element goes through.
+"""Scalar functions that kernels call for each element.
 
 Those of `area`, `bessel`, `cube`, `exponential`, `inverse`, `logarithm`, `power` and `trig` are
 branch-free polynomials for float64 and float32, so that LLVM vectorises loops over them; the rest

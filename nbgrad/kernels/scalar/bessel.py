@@ -113,7 +113,7 @@ def _grown(x, close, far):
 
 @part
 def _places(x):
-    """Where the two polynomials are asked."""
+    """Return the arguments of the two polynomials."""
     eight = like(x, 8.0)
     inside = x <= eight
     near, large = select(inside, x, eight), select(inside, eight, x)

@@ -1,4 +1,4 @@
-"""exp and its kin: one polynomial near 0, and a power of two.
+"""exp, expm1, tanh, sigmoid and similar functions: a polynomial near 0, and a power of two.
 
 x = k log 2 + r with k whole and |r| < 0.35, so exp(x) = 2**k * (1 + expm1(r)).
 """

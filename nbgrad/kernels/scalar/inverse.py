@@ -58,7 +58,7 @@ _arcsin = series(
 
 @part
 def _rest(x):
-    """What x times the closest number to pi lacks."""
+    """Return the error of x times the floating-point number closest to pi."""
     return x * by_dtype(x, 1.2246467991473532e-16, -8.742278e-08)
 
 

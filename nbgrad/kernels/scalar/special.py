@@ -1,11 +1,11 @@
-"""Special functions: SciPy's own, and those that it has no pointers to."""
+"""Special functions: SciPy's own, and those that it does not export to C."""
 
 import math
 
 import numpy as np
 
 from ...compiler.attributes import noinline, wide_vectors
-from ...compiler.kernel import DISABLED, device, part, with_twin
+from ...compiler.kernel import device, part
 from ...compiler.pointers import f8, hidden, scratch
 from .bits import like, radd, scalar, select, series
 from .library import of_scipy
@@ -167,7 +167,7 @@ def _hurwitz(n, s, q):
     return like(x, _sum_above_zero(s, q - np.floor(q)) + below)
 
 
-hurwitz = _twin if DISABLED else with_twin(_apart(_hurwitz), _twin)
+hurwitz = scalar(_twin, inlined=False)(_hurwitz)
 
 
 def _whole_hurwitz(s, q):
@@ -225,12 +225,10 @@ def _riemann(x):
     return like(x, 2.0 * factor * sine * (zetac(1.0 - z) + 1.0))
 
 
-riemann = _riemann_twin if DISABLED else with_twin(_apart(_riemann), _riemann_twin)
+riemann = scalar(_riemann_twin, inlined=False)(_riemann)
 
 
-whole_hurwitz = (
-    _whole_twin if DISABLED else with_twin(device(_whole_hurwitz, forceinline=True), _whole_twin)
-)
+whole_hurwitz = scalar(_whole_twin)(_whole_hurwitz)
 
 
 def _lambertw_twin(x, k):
@@ -292,4 +290,4 @@ def _lambertw(x, k):
     return like(x, w)
 
 
-lambertw = _lambertw_twin if DISABLED else with_twin(device(_lambertw), _lambertw_twin)
+lambertw = scalar(_lambertw_twin, inlined=False)(_lambertw)

@@ -109,7 +109,7 @@ class Elementwise(ScalarCode):
             types = (dtype,) * (len(kinds) + 1)
         else:
             types = dtypes.loop_types(self.plain, *kinds, **params)
-        return tuple(np.dtype(bool) if i in self.conditions else t for i, t in enumerate(types))
+        return tuple([np.dtype(bool) if i in self.conditions else t for i, t in enumerate(types)])
 
     def _floats(self, args, out):
         """The arguments of partials: cast to the dtype of the result, as in a loop."""

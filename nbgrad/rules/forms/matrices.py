@@ -8,7 +8,10 @@ import numpy as np
 
 from ...core.symbols import Symbol
 from ...ir.affine import Axis
-from ...ir.reductions import MAXIMUM, MINIMUM, Reduction
+from ...ir.reductions import MINIMUM, Reduction
+from ...kernels import systems
+from ...kernels.banded import banded as banded_systems
+from ...kernels.exponentials import exponentials
 from ..dtypes import BOOL
 
 
@@ -16,13 +19,13 @@ def _factored(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
     """The LU factors of matrices, shared by all ops; their number and their number of rows."""
     n, count = x.shape[-1], math.prod(x.shape[:-2])
     x = graph.reshape(graph.cast(x, symbol.dtype), (count, n, n))
-    return graph.call((count, n + 1, n), x.dtype, (x,), "factored", (count, n)), count, n
+    return graph.call((count, n + 1, n), x.dtype, (x,), systems.factored, (count, n)), count, n
 
 
 def _diagonals(graph: Any, symbol: Symbol, lu: Any) -> Any:
     """The diagonals of the upper factors, whose products are the determinants."""
     count, n = lu.shape[0], lu.shape[-1]
-    return graph.call((count, n), symbol.dtype, (lu,), "diagonals", (count, n))
+    return graph.call((count, n), symbol.dtype, (lu,), systems.diagonals, (count, n))
 
 
 def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str) -> None:
@@ -44,7 +47,7 @@ def _regular(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
 
 def inv(graph, symbol, x):
     lu, count, n = _regular(graph, symbol, x)
-    out = graph.call((count, n, n), symbol.dtype, (lu,), "inverted", (count, n))
+    out = graph.call((count, n, n), symbol.dtype, (lu,), systems.inverted, (count, n))
     return graph.reshape(out, symbol.shape)
 
 
@@ -53,7 +56,7 @@ def solve(graph, symbol, x, y):
     y = graph.broadcast(graph.cast(y, symbol.dtype), (*lead, n, m))
     lu, count, _ = _regular(graph, symbol, graph.broadcast(x, (*lead, n, n)))
     y = graph.reshape(y, (count, n, m))
-    out = graph.call(y.shape, symbol.dtype, (lu, y), "substituted", (count, n, m))
+    out = graph.call(y.shape, symbol.dtype, (lu, y), systems.substituted, (count, n, m))
     return graph.reshape(out, symbol.shape)
 
 
@@ -74,7 +77,7 @@ def cholesky(graph, symbol, x):
     axes = (*range(len(x.shape) - 2), len(x.shape) - 1, len(x.shape) - 2)
     even = graph.map("0.5 * (x + y)", (x, graph.transpose(x, axes)), symbol.dtype)
     even = graph.reshape(even, (count, n, n))
-    out = graph.call((count, n, n), symbol.dtype, (even,), "choleskied", (count, n))
+    out = graph.call((count, n, n), symbol.dtype, (even,), systems.choleskied, (count, n))
     _require(graph, symbol, out, "x == x", "not a positive definite")
     return graph.reshape(out, symbol.shape)
 
@@ -83,7 +86,7 @@ def qr(graph, symbol, x):
     m, n = x.shape[-2:]
     count = math.prod(x.shape[:-2])
     x = graph.reshape(graph.cast(x, symbol.dtype), (count, m, n))
-    out = graph.call((count, m + n, n), symbol.dtype, (x,), "reflected", (count, m, n))
+    out = graph.call((count, m + n, n), symbol.dtype, (x,), systems.reflected, (count, m, n))
     return graph.reshape(out, symbol.shape)
 
 
@@ -98,7 +101,7 @@ def triangular(graph, symbol, a, y):
     a = graph.reshape(graph.broadcast(a, (*lead, n, n)), (count, n, n))
     y = graph.reshape(graph.broadcast(y, symbol.shape), (count, n, m))
     sizes = (count, n, m, int(lower), int(unit))
-    return graph.reshape(graph.call(y.shape, y.dtype, (a, y), "swept", sizes), symbol.shape)
+    return graph.reshape(graph.call(y.shape, y.dtype, (a, y), systems.swept, sizes), symbol.shape)
 
 
 def banded(graph, symbol, ab, y):
@@ -110,7 +113,7 @@ def banded(graph, symbol, ab, y):
     ab = graph.reshape(graph.broadcast(ab, (*lead, bands, n)), (count, bands, n))
     y = graph.reshape(graph.broadcast(y, symbol.shape), (count, n, m))
     sizes = (count, n, m, lower, upper)
-    both = graph.call((count, n, width + m), y.dtype, (ab, y), "banded", sizes)
+    both = graph.call((count, n, width + m), y.dtype, (ab, y), banded_systems, sizes)
 
     def part(first, columns):
         axes = [Axis(0, 0, 1), Axis(1, 0, 1), Axis(2, first, 1)]
@@ -130,25 +133,6 @@ def exponential(graph, symbol, x):
 def _exponentials(graph, x):
     """The exponentials: the first of six matrices of scratch space."""
     count, n, _ = x.shape
-    room = graph.call((count, 6, n, n), x.dtype, (x,), "exponentials", (count, n))
+    room = graph.call((count, 6, n, n), x.dtype, (x,), exponentials, (count, n))
     axes = [Axis(0, 0, 1), Axis(None, 0, 0), Axis(1, 0, 1), Axis(2, 0, 1)]
     return graph.view(room, axes, (count, n, n))
-
-
-def exponential_along(graph, symbol, x, direction):
-    """The upper right block of exp([[x, step], [0, x]]), times the size of the direction."""
-    n, count = x.shape[-1], math.prod(x.shape[:-2])
-    if not x.size:
-        return graph.full(0.0, symbol.shape, symbol.dtype)
-    x, direction = (
-        graph.reshape(graph.cast(v, symbol.dtype), (count, n, n)) for v in (x, direction)
-    )
-    most = graph.reduce(MAXIMUM, graph.map("abs(x)", (direction,), x.dtype), (1, 2))
-    size = graph.map("select(x > 0.0, x, 1.0)", (most,), x.dtype)
-    size = graph.reshape(size, (count, 1, 1))
-    step = graph.map("x / y", (direction, size), x.dtype)
-    lower = graph.concat([graph.full(0.0, x.shape, x.dtype), x], 2)
-    wide = _exponentials(graph, graph.concat([graph.concat([x, step], 2), lower], 1))
-    axes = [Axis(0, 0, 1), Axis(1, 0, 1), Axis(2, n, 1)]
-    corner = graph.view(wide, axes, (count, n, n))
-    return graph.reshape(graph.map("x * y", (corner, size), x.dtype), symbol.shape)

@@ -7,7 +7,8 @@ import numpy as np
 
 from ...ir.affine import Axis
 from ...ir.reductions import MINIMUM, Reduction
-from ...kernels.sorting import in_lanes
+from ...kernels.selection import partitioned
+from ...kernels.sorting import in_lanes, ordered, ordered_together, searched
 from ..dtypes import BOOL, INT
 
 
@@ -26,11 +27,11 @@ def argsort(graph, symbol, x):
     places = tuple(sorted(set(symbol.params["kth"])))
     # The second half is scratch space.
     if in_lanes(rows, n):
-        found = graph.call((2, rows, n), INT, (moved,), "ordered_together", (rows, n))
+        found = graph.call((2, rows, n), INT, (moved,), ordered_together, (rows, n))
     elif places:
-        found = graph.call((2, rows, n), INT, (moved,), "partitioned", (rows, n, *places))
+        found = graph.call((2, rows, n), INT, (moved,), partitioned, (rows, n, *places))
     else:
-        found = graph.call((2, rows, n), INT, (moved,), "ordered", (rows, n))
+        found = graph.call((2, rows, n), INT, (moved,), ordered, (rows, n))
     first = graph.reshape(found, (2, *moved.shape))
     return graph.transpose(_first(graph, first), back)
 
@@ -66,35 +67,5 @@ def searchsorted(graph, symbol, a, v):
     if not a.size or not v.size:
         return graph.full(0, v.shape, INT)
     flat = graph.reshape(v, (v.size,))
-    out = graph.call((v.size,), INT, (a, flat), "searched", (a.size, v.size, right))
+    out = graph.call((v.size,), INT, (a, flat), searched, (a.size, v.size, right))
     return graph.reshape(out, v.shape)
-
-
-def accumulate(graph, symbol, x):
-    """The inclusive scan along the last axis, in 2 log2(n) steps, as in `rules.scans.scanned`."""
-    body = f"{symbol.params['name']}(x, y)"
-
-    def joined(a, b):
-        return graph.map(body, (a, b), symbol.dtype)
-
-    def cut(value, start, stop, step=1):
-        last = len(value.shape) - 1
-        axes = [*(Axis(i, 0, 1) for i in range(last)), Axis(last, start, step)]
-        return graph.view(value, axes, (*value.shape[:-1], len(range(start, stop, step))))
-
-    def scanned(value):
-        *lead, n = value.shape
-        if n < 2:
-            return value
-        pairs = scanned(joined(cut(value, 0, n - 1, 2), cut(value, 1, n, 2)))
-        behind = joined(cut(pairs, 0, (n - 1) // 2), cut(value, 2, n, 2)) if n > 2 else None
-        first = cut(value, 0, 1)
-        even = first if behind is None else graph.concat([first, behind], len(lead))
-        opened = (*lead, n // 2, 1)
-        columns = [graph.reshape(cut(even, 0, n // 2), opened), graph.reshape(pairs, opened)]
-        both = graph.reshape(graph.concat(columns, len(lead) + 1), (*lead, n // 2 * 2))
-        return (
-            both if n % 2 == 0 else graph.concat([both, cut(even, n // 2, n // 2 + 1)], len(lead))
-        )
-
-    return scanned(graph.cast(x, symbol.dtype))

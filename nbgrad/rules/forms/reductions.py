@@ -8,6 +8,7 @@ import numpy as np
 
 from ...ir.reductions import MAXIMUM, MINIMUM, SUM, Reduction
 from ...ir.sizes import require_least
+from ...kernels import running
 from ..dtypes import INT
 
 
@@ -60,24 +61,25 @@ def row_sums(graph, symbol, x, y):
 
 def cumsum(graph, symbol, x):
     axis = symbol.params["axis"]
-    name = "cumsum_back" if symbol.params["reverse"] else "cumsum"
+    sums = running.cumsum_back if symbol.params["reverse"] else running.cumsum
     sizes = (math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :]))
-    return graph.call(symbol.shape, symbol.dtype, (graph.cast(x, symbol.dtype),), name, sizes)
+    return graph.call(symbol.shape, symbol.dtype, (graph.cast(x, symbol.dtype),), sums, sizes)
 
 
 def recurrence(graph, symbol, a, b):
     a, b = graph.cast(a, symbol.dtype), graph.cast(b, symbol.dtype)
-    name = "recurred_back" if symbol.params["reverse"] else "recurred"
+    backward = symbol.params["reverse"]
+    solve = running.recurred_back if backward else running.recurred
     sizes = (math.prod(b.shape[:-1]), b.shape[-1])
-    return graph.call(symbol.shape, symbol.dtype, (a, b), name, sizes)
+    return graph.call(symbol.shape, symbol.dtype, (a, b), solve, sizes)
 
 
-def of_rows(name: str) -> Callable:
-    """The form of a function of two vectors that calls a kernel with their sizes."""
+def of_rows(device: Callable) -> Callable:
+    """The form of a function of two vectors that calls a device function with their sizes."""
 
     def form(graph, symbol, x, y):
         x, y = graph.cast(x, symbol.dtype), graph.cast(y, symbol.dtype)
-        return graph.call(symbol.shape, symbol.dtype, (x, y), name, (x.size, y.size))
+        return graph.call(symbol.shape, symbol.dtype, (x, y), device, (x.size, y.size))
 
     return form
 
@@ -88,7 +90,7 @@ def sliding(graph, symbol, v, x):
     rows = math.prod(lead)
     v = graph.reshape(graph.broadcast(v, (*lead, length)), (rows, length))
     x = graph.reshape(graph.broadcast(x, (*lead, n)), (rows, n))
-    out = graph.call((rows, length - n + 1), v.dtype, (v, x), "slid", (rows, length, n))
+    out = graph.call((rows, length - n + 1), v.dtype, (v, x), running.slid, (rows, length, n))
     return graph.reshape(out, symbol.shape)
 
 

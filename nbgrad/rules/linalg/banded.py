@@ -8,11 +8,11 @@ from ...core.primitive import Aval, bind, shape_of
 from ...errors import DimensionMismatch, require_unmasked
 from ...kernels import shapes
 from ...kernels.shapes import broadcast
-from .. import batching
 from ..dtypes import float_type
-from ..families import Custom, Dominant, sample
+from ..families import Dominant, sample
 from ..forms import matrices as forms
 from ..layout import given
+from .matrices import system
 from .triangular import over_stacks, right_hand_sides, scipy_function
 
 __all__ = ["block_diag", "solve_banded"]
@@ -34,58 +34,32 @@ def _banded_infer(ab, b, **params):
     return Aval.of(shape, float_type(ab, b))
 
 
-def _diagonals(x, y, lower: int, upper: int):
+def _beyond(x, axis: int, before: int, after: int):
+    """x with zeros before and after it along an axis."""
+    widths = [(0, 0)] * len(shape_of(x))
+    widths[axis] = (before, after)
+    return np.pad(x, widths)
+
+
+def _diagonals(x, y, *, lower, upper):
     """The diagonals of x @ y.T as the rows of a banded matrix, `x` and `y` of n rows each."""
-    n = shape_of(x)[-2]
-    rows = []
-    for k in range(-upper, lower + 1):  # the k-th diagonal below the main one, by column
-        size = max(n - abs(k), 0)
-        first, second = max(k, 0), max(-k, 0)
-        products = x[..., first : first + size, :] * y[..., second : second + size, :]
-        sums = np.sum(products, axis=-1)
-        lead = len(shape_of(sums)) - 1
-        before = min(second, n)
-        rows.append(np.pad(sums, ((0, 0),) * lead + ((before, n - size - before),)))
+    n, x = shape_of(x)[-2], _beyond(x, -2, upper, lower)
+    rows = [np.sum(x[..., r : r + n, :] * y, axis=-1) for r in range(lower + upper + 1)]
     return np.stack(rows, axis=-2)
+
+
+def _times(ab, x, *, lower, upper):
+    """The product of banded matrices with x."""
+    n, last = shape_of(x)[-2], lower + upper
+    parts = [_beyond(ab[..., r, :, None] * x, -2, r, last - r) for r in range(last + 1)]
+    return sum(parts[1:], parts[0])[..., upper : upper + n, :]
 
 
 def _turned(ab, lower: int, upper: int):
     """The transposed banded matrix: rows in reverse order, each shifted to its new columns."""
-    n, rows = shape_of(ab)[-1], []
-    for r in range(lower + upper + 1):
-        k, row = r - lower, ab[..., lower + upper - r, :]
-        size = max(n - abs(k), 0)
-        first, before = min(max(k, 0), n), min(max(-k, 0), n)
-        lead = len(shape_of(row)) - 1
-        kept = row[..., first : first + size]
-        rows.append(np.pad(kept, ((0, 0),) * lead + ((before, n - size - before),)))
+    n, ab = shape_of(ab)[-1], _beyond(ab, -1, lower, upper)
+    rows = [ab[..., lower + upper - r, r : r + n] for r in range(lower + upper + 1)]
     return np.stack(rows, axis=-2)
-
-
-def _banded_rule(ct, out, args, need, *, lower, upper):
-    turned = _turned(args[0], lower, upper)
-    b_bar = bind(banded_row, turned, ct, lower=upper, upper=lower)
-    return [-_diagonals(b_bar, out, lower, upper) if need[0] else None, b_bar]
-
-
-def _times(ab, x, lower: int, upper: int):
-    """The product of banded matrices with x."""
-    n, parts = shape_of(x)[-2], []
-    for k in range(-upper, lower + 1):
-        size = max(n - abs(k), 0)
-        first, second = min(max(k, 0), n), min(max(-k, 0), n)
-        diagonal = ab[..., upper + k, second : second + size, None]
-        part = diagonal * x[..., second : second + size, :]
-        lead = len(shape_of(part)) - 2
-        parts.append(np.pad(part, ((0, 0),) * lead + ((first, n - size - first), (0, 0))))
-    return sum(parts[1:], parts[0])
-
-
-def _banded_push(tangents, out, args, *, lower, upper):
-    ab_dot, b_dot = tangents
-    change = 0.0 if ab_dot is None else _times(ab_dot, out, lower, upper)
-    change = -change if b_dot is None else b_dot - change
-    return bind(banded_row, args[0], change, lower=lower, upper=upper)
 
 
 def _dense(ab, lower, upper):
@@ -97,9 +71,12 @@ def _dense(ab, lower, upper):
     return out
 
 
-banded_row = Custom(
-    "solve_banded", _banded, _banded_infer, _banded_rule, _banded_push, reads=(0,),
-    batch=batching.broadcast, form=forms.banded,
+banded_row = system(
+    "solve_banded", _banded, _banded_infer,
+    transposed=lambda ab, ct, *, lower, upper: bind(
+        banded_row, _turned(ab, lower, upper), ct, lower=upper, upper=lower
+    ),
+    product=_times, outer=_diagonals, form=forms.banded,
     reference=lambda ab, b, *, lower, upper: np.linalg.solve(_dense(ab, lower, upper), b),
     samples=[
         sample((3, 3), (3, 2), domain=Dominant(0.3, 0.5), lower=1, upper=1),

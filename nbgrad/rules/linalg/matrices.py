@@ -1,6 +1,8 @@
 """Inverse, linear systems and determinants of square matrices, and of stacks of them."""
 
 from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -70,23 +72,36 @@ def solution_shape(x, y) -> tuple[int, ...]:
     return broadcast("solve", x.shape[:-2], y.shape[:-2]) + y.shape[-2:]
 
 
-def _solve_rule(ct, out, args, need):
-    y_bar = solve(swap(args[0]), ct)
-    return [-(y_bar @ swap(out)) if need[0] else None, y_bar]
+def system(
+    name: str, compute: Callable, infer: Callable, *, transposed: Callable, product: Callable,
+    outer: Callable, **facts: Any,
+) -> Custom:  # fmt: skip
+    """The row of the solution x of the systems `a * x = b`, by the implicit function theorem.
+
+    `transposed(a, ct)` solves the transposed systems. `product(a, x)` is `a * x`, and `outer(ct,
+    x)` its transpose in `a`.
+    """
+
+    def rule(ct, out, args, need, **params):
+        b_bar = transposed(args[0], ct, **params)
+        return [outer(-b_bar, out, **params) if need[0] else None, b_bar]
+
+    def push(tangents, out, args, **params):
+        a_dot, b_dot = tangents
+        change = b_dot
+        if a_dot is not None:
+            change = product(a_dot, out, **params)
+            change = -change if b_dot is None else b_dot - change
+        return bind(row, args[0], change, **params)
+
+    row = Custom(name, compute, infer, rule, push, reads=(0,), batch=batching.broadcast, **facts)
+    return row
 
 
-def _solve_push(tangents, out, args):
-    x_dot, y_dot = tangents
-    if x_dot is None:
-        return solve(args[0], y_dot)
-    change = x_dot @ out
-    return solve(args[0], -change if y_dot is None else y_dot - change)
-
-
-solve_row = Custom(
+solve_row = system(
     "solve", _solve, lambda x, y: Aval.of(solution_shape(x, y), linalg_type(x, y)),
-    _solve_rule, _solve_push, reads=(0,),
-    batch=batching.broadcast, form=forms.solve, function=np.linalg.solve,
+    transposed=lambda a, ct: bind(solve_row, swap(a), ct), product=lambda a, x: a @ x,
+    outer=lambda ct, x: ct @ swap(x), form=forms.solve, function=np.linalg.solve,
     samples=[
         sample((2, 2), (2, 3), domain=definite), sample((3, 3), (3, 1), domain=definite),
         sample((2, 3, 3), (2, 3, 2), domain=definite), sample((2, 3, 3), (3, 2), domain=definite),

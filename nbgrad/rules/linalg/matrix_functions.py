@@ -20,7 +20,9 @@ from ...errors import NoRuleError
 from .. import batching
 from ..dtypes import float_type
 from ..families import Custom, definite, sample
+from ..families.arrays import zeros_like
 from ..forms import matrices as forms
+from ..forms.recorded import recorded
 from ..layout import given
 from .matmul import swap
 from .matrices import floats, require_square
@@ -31,18 +33,21 @@ __all__ = ["expm", "logm", "sqrtm"]
 
 def _blocks(x, upper):
     """[[x, upper], [0, x]]"""
-    zeros = np.zeros(shape_of(x), x.dtype)
+    zeros = zeros_like(x)
     lower = np.concatenate([zeros, x], axis=-1)
     return np.concatenate([np.concatenate([x, upper], axis=-1), lower], axis=-2)
 
 
 def _corner(compute: Callable, x, direction):
-    """The derivative at plain matrices x along a direction, which is scaled to size 1."""
+    """The derivative of `compute` at x along a direction, which is scaled to size 1."""
     size = np.max(np.abs(direction), axis=(-2, -1), keepdims=True, initial=0.0)
     size = np.where(size > 0, size, 1.0).astype(direction.dtype)
     n = x.shape[-1]
-    wide = over_stacks(compute, (2 * n, 2 * n), _blocks(x, direction / size))
-    return wide[..., :n, n:] * size
+    return compute(_blocks(x, direction / size))[..., :n, n:] * size
+
+
+def _stacked(compute: Callable) -> Callable:
+    return lambda x: over_stacks(compute, x.shape[-2:], x)
 
 
 def _derivative(name: str, compute: Callable, **facts: Any) -> Custom:
@@ -141,6 +146,10 @@ def _exponential_along(x, direction):
     return over_stacks(_frechet, x.shape[-2:], x, direction)
 
 
+def _expm_corner(x, direction):
+    return _corner(partial(bind, expm_row), x, direction)
+
+
 def _exponential_back(x, out, ct):
     return _frechet(x.T, ct)
 
@@ -151,14 +160,14 @@ def _root_back(x, out, ct):
 
 
 def _logarithm_back(x, out, ct):
-    return _corner(_real("logm"), x.T, ct)
+    return _corner(_stacked(_real("logm")), x.T, ct)
 
 
 _SCHUR = "it needs Schur factors, which compiled programs do not compute"
 _SLOW = "the derivative is a function of matrices of twice the rows"
-_expm_along = _derivative("expm", _exponential_along, form=forms.exponential_along, slow=_SLOW)
-_sqrtm_along = _derivative("sqrtm", partial(_corner, _real("sqrtm")), eager_only=_SCHUR)
-_logm_along = _derivative("logm", partial(_corner, _real("logm")), eager_only=_SCHUR)
+_expm_along = _derivative("expm", _exponential_along, form=recorded(_expm_corner), slow=_SLOW)
+_sqrtm_along = _derivative("sqrtm", partial(_corner, _stacked(_real("sqrtm"))), eager_only=_SCHUR)
+_logm_along = _derivative("logm", partial(_corner, _stacked(_real("logm"))), eager_only=_SCHUR)
 expm_row = _row("expm", _exponential, _exponential_back, _expm_along, form=forms.exponential)
 sqrtm_row = _row(
     "sqrtm", _real("sqrtm"), _root_back, _sqrtm_along, eager_only=_SCHUR,

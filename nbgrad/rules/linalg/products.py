@@ -158,19 +158,3 @@ def kron(a, b):
     order = tuple(axis for i in range(ndim) for axis in (i, ndim + i))
     shape = tuple(m * n for m, n in zip(blocks, inner, strict=True))
     return np.reshape(np.transpose(products, order), shape)
-
-
-@implements(np.linalg.multi_dot)
-def multi_dot(arrays):
-    """The product of a chain of matrices in the cheapest order; the first and the last may be
-    vectors. For two arrays it is `np.dot`."""
-    arrays = list(arrays)
-    if len(arrays) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    if len(arrays) == 2:
-        return np.dot(*arrays)
-    ends = (len(shape_of(arrays[0])) == 1, len(shape_of(arrays[-1])) == 1)
-    labels = [[i, i + 1] for i in range(len(arrays))]
-    labels[0], labels[-1] = labels[0][ends[0] :], labels[-1][: 2 - ends[1]]
-    out = [0][ends[0] :] + [len(arrays)][ends[1] :]
-    return np.einsum(*(part for pair in zip(arrays, labels, strict=True) for part in pair), out)

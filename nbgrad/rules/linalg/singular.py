@@ -123,9 +123,3 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool 
         )
     u, s, v = _parts(bind(svd_row, even(a) if hermitian else a), shape[-2])
     return SVDResult(u, s, swap(v)) if compute_uv else s
-
-
-@implements(np.linalg.svdvals)
-def svdvals(x, /):
-    """The singular values of each matrix, the largest first."""
-    return svd(x, compute_uv=False)

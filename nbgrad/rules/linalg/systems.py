@@ -18,34 +18,8 @@ from ..norm import norm
 from ..select import on_values
 from .decompositions import qr
 from .matrices import inv, pinv, slogdet, solve
-from .products import outer, tensordot
-from .singular import svdvals
 
 functions[np.linalg.matrix_rank] = on_values(np.linalg.matrix_rank)
-
-
-@implements(np.linalg.matmul)
-def linalg_matmul(x1, x2, /):
-    """`x1 @ x2`."""
-    return np.matmul(x1, x2)
-
-
-@implements(np.linalg.tensordot)
-def linalg_tensordot(x1, x2, /, *, axes=2):
-    """`np.tensordot(x1, x2, axes)`."""
-    return tensordot(x1, x2, axes)
-
-
-@implements(np.linalg.outer)
-def linalg_outer(x1, x2, /):
-    """The products of the elements of two vectors."""
-    for x in (x1, x2):
-        if len(shape_of(x)) != 1:
-            raise ValueError(
-                f"outer: the shapes {shape_of(x1)} and {shape_of(x2)} are not those of vectors; "
-                "np.outer takes any"
-            )
-    return outer(x1, x2)
 
 
 @implements(np.cross)
@@ -75,16 +49,6 @@ def _in_space(x):
     if shape_of(x)[-1] == 3:
         return x
     return np.concatenate([x, np.zeros((*shape_of(x)[:-1], 1), x.dtype)], axis=-1)
-
-
-@implements(np.linalg.cross)
-def linalg_cross(x1, x2, /, *, axis=-1):
-    """Cross products of vectors of three components."""
-    x1, x2 = given(x1), given(x2)
-    if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
-        raise ValueError("cross: both arrays must be (arrays of) 3-dimensional vectors, but they "
-                         f"have the shapes {shape_of(x1)} and {shape_of(x2)}")  # fmt: skip
-    return cross(x1, x2, axis=axis)
 
 
 def matvec(x1, x2, /):
@@ -129,19 +93,6 @@ def matrix_power(a, n):
         rest >>= 1
         power = power @ power if rest else power
     return out
-
-
-@implements(np.linalg.tensorinv)
-def tensorinv(a, ind=2):
-    """The inverse with respect to `np.tensordot(a, b, ind)`."""
-    shape = shape_of(a)
-    if ind <= 0:
-        raise ValueError("Invalid ind argument.")
-    rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
-    if rows != columns:
-        raise DimensionMismatch(f"tensorinv: the shape {shape} makes a matrix of {rows} rows and "
-                                f"{columns} columns; it must be square")  # fmt: skip
-    return np.reshape(inv(np.reshape(a, (rows, columns))), (*shape[ind:], *shape[:ind]))
 
 
 @implements(np.linalg.tensorsolve)
@@ -214,7 +165,7 @@ def lstsq(a, b, rcond=None):
             "rows as it has"
         )
     a, b = (x.astype(linalg_type(a.dtype, b.dtype)) for x in (a, b))
-    (m, n), s = shape_of(a), svdvals(a)
+    (m, n), s = shape_of(a), np.linalg.svdvals(a)
     x, rank = solution("lstsq", a, b, rcond)
     squares = np.sum(np.square(b - a @ x), axis=0)
     full = rank == n and m > n
@@ -223,25 +174,6 @@ def lstsq(a, b, rcond=None):
 
 
 # -- norms and conditions -------------------------------------------------------------------------
-
-
-@implements(np.linalg.matrix_norm)
-def matrix_norm(x, /, *, keepdims: bool = False, ord="fro"):
-    """The norm of each matrix, for any `ord`."""
-    return norm(x, ord, (-2, -1), keepdims)
-
-
-@implements(np.linalg.vector_norm)
-def vector_norm(x, /, *, axis=None, keepdims: bool = False, ord=2):
-    """The vector norm of the elements over `axis`, for any `ord`."""
-    shape = shape_of(x)
-    axes = shapes.axes_of(
-        tuple(axis) if isinstance(axis, list) else axis, len(shape), "vector_norm"
-    )
-    kept = tuple(i for i in range(len(shape)) if i not in axes)
-    flat = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[i] for i in kept), -1))
-    out = norm(flat, ord, -1)
-    return np.reshape(out, shapes.reduced(shape, axes, True)) if keepdims else out
 
 
 @implements(np.linalg.cond)
@@ -254,7 +186,7 @@ def cond(x, p=None):
     if 0 in shape_of(x):
         raise np.linalg.LinAlgError(f"cond: the shape {shape_of(x)} is that of an empty array")
     if p in (None, 2, -2):
-        s = svdvals(x)
+        s = np.linalg.svdvals(x)
         size, out = s[..., 0], s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         lost = np.isnan(out)
     else:

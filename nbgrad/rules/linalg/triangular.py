@@ -9,13 +9,12 @@ import numpy as np
 
 from ...core.primitive import Aval, bind, shape_of
 from ...errors import DimensionMismatch
-from .. import batching
 from ..dtypes import float_type
-from ..families import Custom, definite, sample
+from ..families import definite, sample
 from ..forms import matrices as forms
 from ..layout import given
 from .matmul import swap
-from .matrices import require_square, solution_shape
+from .matrices import require_square, solution_shape, system
 
 __all__ = ["solve_triangular"]
 
@@ -80,27 +79,20 @@ def _seen(x, lower: bool, unit: bool):
     return np.tril(x, -1 if unit else 0) if lower else np.triu(x, 1 if unit else 0)
 
 
-def _rule(ct, out, args, need, *, lower, unit):
-    b_bar = bind(triangular_row, swap(args[0]), ct, lower=not lower, unit=unit)
-    return [_seen(-(b_bar @ swap(out)), lower, unit) if need[0] else None, b_bar]
-
-
-def _push(tangents, out, args, *, lower, unit):
-    a_dot, b_dot = tangents
-    change = 0.0 if a_dot is None else _seen(a_dot, lower, unit) @ out
-    change = -change if b_dot is None else b_dot - change
-    return bind(triangular_row, args[0], change, lower=lower, unit=unit)
-
-
 def _reference(a, b, *, lower, unit):
     a = np.tril(a) if lower else np.triu(a)
     return np.linalg.solve(np.where(np.eye(a.shape[-1], dtype=bool), 1.0, a) if unit else a, b)
 
 
-triangular_row = Custom(
+triangular_row = system(
     "solve_triangular", _solve,
-    lambda a, b, **params: Aval.of(solution_shape(a, b), float_type(a, b)), _rule, _push,
-    reads=(0,), batch=batching.broadcast, form=forms.triangular, reference=_reference,
+    lambda a, b, **params: Aval.of(solution_shape(a, b), float_type(a, b)),
+    transposed=lambda a, ct, *, lower, unit: bind(
+        triangular_row, swap(a), ct, lower=not lower, unit=unit
+    ),
+    product=lambda a, x, *, lower, unit: _seen(a, lower, unit) @ x,
+    outer=lambda ct, x, *, lower, unit: _seen(ct @ swap(x), lower, unit),
+    form=forms.triangular, reference=_reference,
     samples=[
         sample((3, 3), (3, 2), domain=definite, lower=True, unit=False),
         sample((3, 3), (3, 1), domain=definite, lower=False, unit=True),

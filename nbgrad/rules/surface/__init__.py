@@ -5,6 +5,7 @@
 from . import (
     choices,
     counting,
+    definitions,
     diagonals,
     joining,
     moments,

@@ -1,7 +1,5 @@
 """Diagonals and triangles of matrices: indexing, scattering, and masks."""
 
-from typing import Any
-
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
@@ -35,22 +33,10 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     return view(whole, out, ReadOnly(lambda x: np.diagonal(x, offset, axis1, axis2), "np.diagonal"))
 
 
-@implements(np.linalg.diagonal)
-def linalg_diagonal(x, /, *, offset=0):
-    """The diagonal of the last two axes."""
-    return diagonal(x, offset, -2, -1)
-
-
 @implements(np.trace)
-def trace(a, offset=0, axis1=0, axis2=1):
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
     """Sum of the diagonal of the matrices along two axes."""
-    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1)
-
-
-@implements(np.linalg.trace)
-def linalg_trace(x, /, *, offset=0):
-    """Sum of the diagonal of the last two axes."""
-    return trace(x, offset, -2, -1)
+    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 @implements(np.diag)
@@ -70,28 +56,3 @@ def diag(v, k=0):
 def diagflat(v, k=0):
     """The matrix with the elements of `v` on its k-th diagonal."""
     return diag(np.reshape(v, -1), k)
-
-
-@implements(np.tril)
-def tril(m, k=0):
-    """The matrices of the last two axes with zeros above the k-th diagonal."""
-    return np.where(np.tri(*_matrix(m, "tril"), k=k, dtype=bool), m, _zero(m))
-
-
-@implements(np.triu)
-def triu(m, k=0):
-    """The matrices of the last two axes with zeros below the k-th diagonal."""
-    return np.where(np.tri(*_matrix(m, "triu"), k=k - 1, dtype=bool), _zero(m), m)
-
-
-def _zero(m) -> Any:
-    """A Python zero that does not change the dtype of m."""
-    return m.dtype.type(0).item()
-
-
-def _matrix(m, op: str) -> tuple[int, int]:
-    shape = shape_of(m)
-    if not shape:
-        raise ValueError(f"{op}: the array has no axes; it needs at least one")
-    rows, columns = (shape * 2)[-2:] if len(shape) == 1 else shape[-2:]
-    return rows, columns

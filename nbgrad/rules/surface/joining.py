@@ -1,12 +1,14 @@
 """Functions that join arrays or remove parts: blocks, grids, insertions, deletions."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...core.array import Array, functions, implements
+from ...core.array import Array, implements
+from ...core.fillable import highest
 from ...core.memory import copied
 from ...core.primitive import Aval, bind, shape_of
 from ...errors import DimensionMismatch, NoRuleError
@@ -19,16 +21,6 @@ from ..forms import layout as forms
 from ..layout import given
 from ..runs import joined, taken, taken_of
 from ..select import on_shared_values
-from .shape import vstack
-
-
-@implements(np.append)
-def append(arr, values, axis=None):
-    """`arr` with `values` appended along `axis`; both flattened if it is None."""
-    arr, values = given(arr), given(values)
-    if axis is None:
-        return np.concatenate([np.reshape(arr, -1), np.reshape(values, -1)])
-    return np.concatenate([arr, values], axis=axis)
 
 
 def _require_positions(op: str, obj) -> None:
@@ -152,9 +144,6 @@ def _blocked(nested: Any, depth: int, ndim: int, level: int):
     return np.concatenate(parts, axis=level - depth)
 
 
-functions |= {vars(np)[name]: vstack for name in ("row_stack",) if name in vars(np)}
-
-
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args, subok: bool = False):
     """Each array broadcast to the common shape."""
@@ -182,61 +171,67 @@ def meshgrid(*xi, copy: bool = True, sparse: bool = False, indexing="xy"):
     return copied(grids) if copy else grids
 
 
-@implements(np.rollaxis)
-def rollaxis(a, axis, start=0):
-    """The array with `axis` moved to the position before `start`."""
-    n = len(shape_of(a))
-    axis = normalize_axis_index(axis, n, "rollaxis")
-    at = start + n if start < 0 else start
-    if not 0 <= at <= n:
-        raise np.exceptions.AxisError(f"'start' arg requires {-n} <= start < {n + 1}, but {start} "
-                                      "was passed in")  # fmt: skip
-    return np.moveaxis(a, axis, at - 1 if axis < at else at)
-
-
-def _matrix_transpose(x, /):
-    """The last two axes exchanged."""
-    if len(shape_of(x)) < 2:
-        raise ValueError(f"matrix_transpose: the shape {shape_of(x)} has fewer than two axes")
-    return np.swapaxes(x, -1, -2)
-
-
-implements(np.matrix_transpose, np.linalg.matrix_transpose)(_matrix_transpose)
-
-
 # -- np.r_ and np.c_, which do not use NumPy's protocols -------------------------------------------
 
 
-class _Concatenator:
-    """`np.r_` or `np.c_` for tracked arrays and numbers."""
+class _Joins:
+    """`np.r_` or `np.c_`, with the default axis, minimal number of axes, and position of new
+    axes."""
 
-    def __init__(self, columns: bool):
-        self.columns = columns
+    def __init__(self, plain: Any, axis: int, least: int, first: int):
+        self._plain, self._options = plain, (axis, least, first)
 
-    def __getitem__(self, key):
-        parts = [self._part(x) for x in (key if isinstance(key, tuple) else (key,))]
-        if self.columns:
-            ndim = max(2, *(len(shape_of(x)) for x in parts))
-            parts = [
-                np.reshape(x, (*(1,) * (ndim - 1 - len(shape_of(x))), *shape_of(x), 1))
-                if len(shape_of(x)) < ndim
-                else x
-                for x in parts
-            ]
-        return np.concatenate(parts, axis=-1 if self.columns else 0)
+    def __getitem__(self, key: Any) -> Any:
+        if highest(*(key if isinstance(key, tuple) else (key,))) is None:
+            return self._plain[key]
+        axis, least, first = self._options
+        parts = []
+        for part in key if isinstance(key, tuple) else (key,):
+            if isinstance(part, str):
+                if not re.fullmatch(r"-?\d+(,-?\d+){0,2}", part):
+                    raise ValueError(
+                        f"a directive such as {part!r} is for np.r_: join by np.concatenate"
+                    )
+                axis, least, first = (
+                    *map(int, part.split(",")),
+                    *(axis, least, first)[part.count(",") + 1 :],
+                )
+                continue
+            if isinstance(part, slice):
+                is_plain = highest(part.start, part.stop) is None
+                part = self._plain[part] if is_plain else spaced(part)
+            part = given(part)
+            lacking = least - part.ndim if part.ndim else 0
+            if lacking > 0:
+                before = first if first >= 0 else lacking
+                order = (1,) * min(before, lacking) + part.shape + (1,) * (lacking - before)
+                part = np.reshape(part, order)
+            parts.append(part)
+        ndim = max(least, *[part.ndim for part in parts])
+        parts = [part if part.ndim else np.reshape(part, (1,) * ndim) for part in parts]
+        return np.concatenate(parts, axis)
 
-    def _part(self, x):
-        if isinstance(x, str):
-            raise ValueError(f"a directive such as {x!r} is for np.r_: join by np.concatenate")
-        if isinstance(x, slice):
-            return np.r_[x]
-        x = given(x) if not isinstance(x, Array) else x
-        return x if shape_of(x) else np.reshape(x, 1)
+    def __len__(self) -> int:
+        return 0
+
+    def __reduce__(self) -> str:
+        return "c_" if self._options[0] else "r_"
 
 
-r_ = _Concatenator(False)
+def spaced(part: slice) -> Any:
+    """Evenly spaced numbers between tracked ends; the imaginary step is their number."""
+    start = 0.0 if part.start is None else part.start
+    if isinstance(part.step, complex):
+        return np.linspace(start, part.stop, int(abs(part.step)))
+    raise TypeError(
+        "np.mgrid and np.r_: a range between tracked ends has no fixed length: give the number of "
+        "points, as in np.r_[a:b:5j]"
+    )
+
+
+r_ = _Joins(np.r_, 0, 1, -1)
 """`np.r_` for tracked arrays: `nbgrad.r_[x, 0.0, 1:4]` joins along the first axis."""
-c_ = _Concatenator(True)
+c_ = _Joins(np.c_, -1, 2, 0)
 """`np.c_` for tracked arrays: `nbgrad.c_[x, y]` joins them as columns."""
 
 

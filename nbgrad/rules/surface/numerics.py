@@ -221,21 +221,6 @@ def linspace(start, stop, num=50, endpoint: bool = True, retstep: bool = False, 
     return (out, step) if retstep else out
 
 
-@implements(np.logspace)
-def logspace(start, stop, num=50, endpoint: bool = True, base: Any = 10.0, dtype=None, axis=0):
-    """Powers of `base` with evenly spaced exponents; ends and base have derivatives."""
-    if shape_of(base):
-        shape = np.broadcast_shapes(*(shape_of(x) for x in (start, stop, base)))
-        start, stop, base = (
-            x if type(x) in (int, float) else np.broadcast_to(given(x), shape)
-            for x in (start, stop, base)
-        )
-    exponents = _spaced(start, stop, num, bool(endpoint))[0]
-    out = np.power(base, exponents)
-    out = out if dtype is None else out.astype(dtype)
-    return out if axis == 0 else np.moveaxis(out, 0, axis)
-
-
 @implements(np.geomspace)
 def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
     """Numbers spaced evenly on a logarithmic scale between ends of one sign."""
@@ -278,16 +263,3 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     return np.moveaxis(
         out, range(len(lead), len(lead) + len(inner)), range(axis, axis + len(inner))
     )
-
-
-@implements(np.apply_over_axes)
-def apply_over_axes(func, a, axes):
-    """A function applied over several axes in turn, which keep length 1."""
-    if not callable(func):
-        raise TypeError(f"apply_over_axes: {func!r} is no function of an array and an axis")
-    array: Any = given(a)
-    n = len(shape_of(array))
-    for axis in [axes] if np.ndim(axes) == 0 else axes:
-        out: Any = func(array, normalize_axis_index(axis, n, "apply_over_axes"))
-        array = out if len(shape_of(out)) == n else np.expand_dims(out, axis)
-    return array

@@ -26,23 +26,10 @@ def conjugate(x):
     return np.positive(x.astype(np.int8) if x.dtype == bool else x)
 
 
-@implements(np.real_if_close)
-def real_if_close(a, tol=100):
-    """The array itself, as there are no complex tracked arrays."""
-    return a
-
-
 @implements(np.imag)
 def imag(val):
     """Zeros: there are no complex tracked arrays."""
     return zeros_like(val)
-
-
-@implements(np.angle)
-def angle(z, deg: bool = False):
-    """0 for positive numbers and pi for negative ones; derivative 0."""
-    turned = np.arctan2(zeros_like(z), z)
-    return np.rad2deg(turned) if deg else turned
 
 
 @implements(np.heaviside)
@@ -141,21 +128,3 @@ def nextafter(x1, x2):
 def astype(x, dtype, /, *, copy: bool = True, device=None):
     """`x.astype(dtype)`: float64 or float32."""
     return x.astype(dtype)
-
-
-@implements(np.diag_indices_from)
-def diag_indices_from(arr):
-    """The indices of the diagonal."""
-    return np.diag_indices_from(np.broadcast_to(0.0, shape_of(arr)))
-
-
-@implements(np.tril_indices_from)
-def tril_indices_from(arr, k=0):
-    """The indices of the lower triangle."""
-    return np.tril_indices_from(np.broadcast_to(0.0, shape_of(arr)), k)
-
-
-@implements(np.triu_indices_from)
-def triu_indices_from(arr, k=0):
-    """The indices of the upper triangle."""
-    return np.triu_indices_from(np.broadcast_to(0.0, shape_of(arr)), k)

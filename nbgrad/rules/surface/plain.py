@@ -7,7 +7,6 @@ from ...core.memory import share
 from ...core.primitive import shape_of
 from ...errors import TraceError
 from ..select import on_values
-from .shape import roll
 
 UNTRACKED = (
     np.argwhere, np.nonzero, np.flatnonzero, np.array_equal, np.array_equiv, np.array_repr,
@@ -106,22 +105,3 @@ def einsum_path(*operands, optimize="greedy", einsum_call=False):
     """The order of products, from the shapes of the operands alone."""
     plain = [np.broadcast_to(0.0, shape_of(x)) if isinstance(x, Array) else x for x in operands]
     return np.einsum_path(*plain, optimize=optimize)
-
-
-def _shifted(x, axes, sign: int):
-    shape = shape_of(x)
-    axes = range(len(shape)) if axes is None else [axes] if np.ndim(axes) == 0 else axes
-    axes = tuple(axes)
-    return roll(x, tuple(sign * (shape[i] // 2) for i in axes), axes)
-
-
-@implements(np.fft.fftshift)
-def fftshift(x, axes=None):
-    """The array with the zero frequency shifted to the center."""
-    return _shifted(x, axes, 1)
-
-
-@implements(np.fft.ifftshift)
-def ifftshift(x, axes=None):
-    """The inverse of `np.fft.fftshift`."""
-    return _shifted(x, axes, -1)

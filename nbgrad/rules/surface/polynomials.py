@@ -13,7 +13,6 @@ from ..dtypes import common_type, float_type
 from ..evalpoly import evalpoly
 from ..layout import array, given
 from ..linalg.decompositions import eigvals
-from ..linalg.singular import svdvals
 from ..linalg.systems import solution
 from ..recurrences import recurrence_row
 from ..select import are_whole, on_shared_values
@@ -46,27 +45,6 @@ def polyval(p, x):
         return np.zeros(shape_of(x), x.dtype)
     out = evalpoly(x, np.flip(p)) if n > 1 else x * 0.0 + p[0]  # nan where x is
     return out.astype(common_type(p.dtype, x.dtype))
-
-
-def _joined(op: str, a1, a2, join):
-    a1, a2 = given(a1), given(a2)
-    if max(len(shape_of(a1)), len(shape_of(a2))) > 1 and shape_of(a1)[:1] == shape_of(a2)[:1]:
-        return join(a1, a2)
-    a1, a2 = _given(a1, op), _given(a2, op)
-    n = max(shape_of(a1)[0], shape_of(a2)[0])
-    return join(*(np.pad(a, (n - shape_of(a)[0], 0)) for a in (a1, a2)))
-
-
-@implements(np.polyadd)
-def polyadd(a1, a2):
-    """The sum of two polynomials."""
-    return _joined("polyadd", a1, a2, np.add)
-
-
-@implements(np.polysub)
-def polysub(a1, a2):
-    """The difference of two polynomials."""
-    return _joined("polysub", a1, a2, np.subtract)
 
 
 @implements(np.polymul)
@@ -210,7 +188,7 @@ def polyfit(x, y, deg, rcond=None, full: bool = False, w=None, cov: Any = False)
     squares = np.sum(np.square(right - scaled @ found), axis=0)
     squares = np.reshape(squares, -1) if rank == order < shape_of(x)[0] else np.zeros(0, c.dtype)
     if full:
-        return c, squares, rank, svdvals(scaled), rcond
+        return c, squares, rank, np.linalg.svdvals(scaled), rcond
     if not cov:
         return c
     if rank < order:

@@ -3,12 +3,11 @@
 import itertools
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ...core.array import Array, functions, implements
+from ...core.array import Array, implements
 from ...core.memory import view
 from ...core.primitive import Aval, bind, shape_of
 from ...core.steps import Index
@@ -57,22 +56,6 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     return x
 
 
-@implements(np.moveaxis)
-def moveaxis(a, source, destination):
-    """x with the axes `source` moved to `destination`; the others keep their order."""
-    ndim = len(shape_of(a))
-    sources = normalize_axis_tuple(source, ndim, "source")
-    places = normalize_axis_tuple(destination, ndim, "destination")
-    if len(sources) != len(places):
-        raise ValueError(
-            "moveaxis: `source` and `destination` must have the same number of elements"
-        )
-    order = [axis for axis in range(ndim) if axis not in sources]
-    for place, axis in sorted(zip(places, sources, strict=True)):
-        order.insert(place, axis)
-    return np.transpose(a, order)
-
-
 @implements(np.squeeze)
 def squeeze(a, axis=None):
     """x without its axes of length 1, or without those in `axis`."""
@@ -86,74 +69,7 @@ def squeeze(a, axis=None):
     return np.reshape(a, tuple(n for i, n in enumerate(shape) if i not in axes))
 
 
-@implements(np.expand_dims)
-def expand_dims(a, axis):
-    """x with new axes of length 1 at the positions `axis` of the result."""
-    shape = shape_of(a)
-    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
-    ndim = len(shape) + len(listed)
-    axes = normalize_axis_tuple(listed, ndim, "expand_dims")
-    rest = iter(shape)
-    return np.reshape(a, tuple(1 if i in axes else next(rest) for i in range(ndim)))
-
-
-def _at_least(x, ndim: int):
-    """x with at least `ndim` axes; new ones come first."""
-    shape = shape_of(x)
-    return np.reshape(x, (1,) * (ndim - len(shape)) + shape) if len(shape) < ndim else x
-
-
-def _with_depth(x):
-    """x with three axes, as in np.atleast_3d: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
-    shape = shape_of(_at_least(x, 2))
-    return x if len(shape) > 2 else np.reshape(x, (*shape, 1))
-
-
-def _each(raised, arrays):
-    results = tuple(map(raised, arrays))
-    return results[0] if len(results) == 1 else results
-
-
-@implements(np.atleast_1d)
-def atleast_1d(*arys):
-    """Each array with at least one axis."""
-    return _each(lambda x: _at_least(x, 1), arys)
-
-
-@implements(np.atleast_2d)
-def atleast_2d(*arys):
-    """Each array with at least two axes; new ones come first."""
-    return _each(lambda x: _at_least(x, 2), arys)
-
-
-@implements(np.atleast_3d)
-def atleast_3d(*arys):
-    """Each array with at least three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
-    return _each(_with_depth, arys)
-
-
 # -- joining and splitting ------------------------------------------------------------------------
-
-
-@implements(np.vstack)
-def vstack(tup, *, dtype=None, casting: Any = "same_kind"):
-    """Arrays stacked vertically; a vector is a row."""
-    rows = [_at_least(x, 2) for x in tup]
-    return np.concatenate(rows, axis=0, dtype=dtype, casting=casting)
-
-
-@implements(np.hstack)
-def hstack(tup, *, dtype=None, casting: Any = "same_kind"):
-    """Arrays joined along the second axis; vectors along the first."""
-    arrays = [_at_least(x, 1) for x in tup]
-    axis = 0 if len(shape_of(arrays[0])) == 1 else 1
-    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
-
-
-@implements(np.dstack)
-def dstack(tup):
-    """Arrays joined along the third axis."""
-    return np.concatenate([_with_depth(x) for x in tup], axis=2)
 
 
 @implements(np.column_stack)
@@ -197,33 +113,6 @@ def split(ary, indices_or_sections, axis=0):
                 f"{axis}; np.array_split makes unequal ones"
             )
     return array_split(ary, indices_or_sections, axis)
-
-
-def _splits(function, axis_of, least):
-    def split_along(ary, indices_or_sections):
-        ndim = len(shape_of(ary))
-        if ndim < least:
-            raise ValueError(f"{function.__name__} only works on arrays of {least} or more axes")
-        return split(ary, indices_or_sections, axis_of(ndim))
-
-    split_along.__doc__ = f"`np.split` along the axis that {function.__name__} names."
-    functions[function] = split_along
-
-
-_splits(np.vsplit, lambda ndim: 0, 2)
-_splits(np.hsplit, lambda ndim: 0 if ndim == 1 else 1, 1)
-_splits(np.dsplit, lambda ndim: 2, 3)
-
-
-def unstack(x, /, *, axis=0):
-    """The parts of x along `axis`, without it."""
-    shape = shape_of(x)
-    axis = normalize_axis_index(axis, len(shape), "unstack")
-    return tuple(x[(*(slice(None),) * axis, i)] for i in range(shape[axis]))
-
-
-if hasattr(np, "unstack"):  # NumPy 2.1 and newer
-    functions[np.unstack] = unstack
 
 
 # -- repeating ------------------------------------------------------------------------------------
@@ -311,25 +200,3 @@ def flip(m, axis=None):
     reverse = slice(None, None, -1)
     index = tuple([reverse if i in axes else slice(None) for i in range(ndim)])
     return view(m, bind(flip_row, m, axis=axes), Index((*index, ...)))
-
-
-@implements(np.flipud)
-def flipud(m):
-    """Rows in reverse order."""
-    return flip(m, 0)
-
-
-@implements(np.fliplr)
-def fliplr(m):
-    """Columns in reverse order."""
-    return flip(m, 1)
-
-
-@implements(np.rot90)
-def rot90(m, k=1, axes=(0, 1)):
-    """Rotation by `k` times 90 degrees in the plane of two axes, from the first to the second."""
-    ndim = len(shape_of(m))
-    first, second = normalize_axis_tuple(axes, ndim, "rot90")
-    turned = [m, flip(m, second), flip(m, (first, second)), flip(m, first)][k % 4]
-    # A rotation by 90 degrees is a flip and an exchange of the axes.
-    return swapaxes(turned, first, second) if k % 2 else turned

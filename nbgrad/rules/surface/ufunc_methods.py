@@ -18,7 +18,7 @@ from .. import batching
 from ..dtypes import FLOATS
 from ..families import Custom, sample, scaled, ufunc_primitives
 from ..families.arrays import zeros_like
-from ..forms import order as forms
+from ..forms.recorded import recorded
 from ..recurrences import recurrence_row
 from ..reduce import chosen
 from ..scans import cumprod, cumsum, joined, scanned
@@ -123,7 +123,8 @@ accumulated = Custom(
         sample((2, 1), name="minimum"),
     ],
     batch=batching.along(),
-    form=forms.accumulate, reference=lambda x, *, name: getattr(np, name).accumulate(x, axis=-1),
+    form=recorded(lambda x, *, name: scanned(getattr(np, name), x)),
+    reference=lambda x, *, name: getattr(np, name).accumulate(x, axis=-1),
     spelling="`np.maximum.accumulate`",
     notes="cumulative maxima and minima along the last axis; ties share as in the function itself, "
     "step by step",

@@ -1,4 +1,6 @@
-"""C functions around a program's core, as text: for tables of addresses, integrators, solvers."""
+"""C functions around a program's core, as text: for tables of addresses, integrators, solvers.
+
+Numba compiles a shell, which makes scratch where it is large, and calls a function of ours."""
 
 from collections.abc import Sequence
 
@@ -6,7 +8,7 @@ import numpy as np
 
 from ...errors import TraceError
 from ..loops.memory import ArgumentBuffer
-from .signature import Signature, call_lines, function, keep_lines, pointer_to, scratch_lines
+from .signature import Signature, call_lines, function, new_scratch, pointer_to
 
 
 def addressed(signature: Signature, captured: Sequence[int]) -> str:
@@ -21,13 +23,10 @@ def addressed(signature: Signature, captured: Sequence[int]) -> str:
     for i, value in enumerate(signature.outputs):
         lines.append(f"r{i} = {pointer_to(value, f'results[{i}]')}")
     operands += [f"r{i}" for i in signature.memory.written]
-    alive: list[str] = []
-    lines += scratch_lines(signature, False, operands, alive)
-    lines += call_lines(signature, operands, raises=False)
+    lines += _call_lines(signature, operands)
     lines += _copy_lines(signature, operands)
     lines += [f"r{i}[0] = s{i}" for i in signature.scalars()]
-    lines += [*keep_lines(alive), *_spoiled(signature)]
-    return function(f"{signature.name}_addressed", ["given", "results"], lines)
+    return _shell(signature, "addressed", ["given", "results"], [*lines, *_spoiled(signature)])
 
 
 def quad(signature: Signature, captured: Sequence[int]) -> str:
@@ -38,16 +37,11 @@ def quad(signature: Signature, captured: Sequence[int]) -> str:
         raise TraceError(f'{signature.name}: cfunc("quad") is for functions that return one number')
     operands, total = _laid_out(signature, captured, "x", 0)
     lines = [f"if n != {total}:", "    return np.nan"]
-    alive: list[str] = []
-    lines += [
-        *scratch_lines(signature, False, operands, alive),
-        *call_lines(signature, operands, raises=False),
-    ]
-    lines += keep_lines(alive)
+    lines += _call_lines(signature, operands)
     if signature.messages:
         failed = " or ".join(f"not ok{i}" for i in range(len(signature.messages)))
         lines += [f"if {failed}:", "    return np.nan"]
-    return function(f"{signature.name}_quad", ["n", "x", "data"], [*lines, "return float64(s0)"])
+    return _shell(signature, "quad", ["n", "x"], [*lines, "return float64(s0)"], ["data"])
 
 
 def ode(signature: Signature, captured: Sequence[int]) -> str:
@@ -63,17 +57,33 @@ def ode(signature: Signature, captured: Sequence[int]) -> str:
         )
     state = "u[0]" if first[1].shape == () else "u"
     rest, _ = _laid_out(signature, captured, "p", 2)
-    operands, alive = ["t", state, *rest, *(["du"] if signature.memory.written else [])], []
-    lines = [
-        *scratch_lines(signature, False, operands, alive),
-        *call_lines(signature, operands, raises=False),
-    ]
+    operands = ["t", state, *rest, *(["du"] if signature.memory.written else [])]
+    lines = _call_lines(signature, operands)
     if not signature.memory.written:
         lines.append("du[0] = s0" if state != "u" else f"move(du, u, {first[1].size})")
     if signature.messages:
         failed = " or ".join(f"not ok{i}" for i in range(len(signature.messages)))
         lines += [f"if {failed}:", f"    spoil(du, {first[1].size})"]
-    return function(f"{signature.name}_ode", ["t", "u", "du", "p"], [*lines, *keep_lines(alive)])
+    return _shell(signature, "ode", ["t", "u", "du", "p"], lines)
+
+
+def _shell(
+    signature: Signature,
+    kind: str,
+    arguments: list[str],
+    lines: Sequence[str],
+    unused: Sequence[str] = (),
+) -> str:
+    """The C function of a kind, and the function with these lines that it calls."""
+    name, passed = f"{signature.name}_{kind}", [*arguments, *["work"] * signature.large]
+    shell = [*new_scratch(signature), f"return {name}_run({', '.join(passed)})"]
+    run = function(f"{name}_run", passed, lines)
+    return f"@linked\n{run}\n\n{function(name, [*arguments, *unused], shell)}"
+
+
+def _call_lines(signature: Signature, operands: Sequence[str]) -> list[str]:
+    operands = [*operands, *["pointer(work)"] * signature.large]
+    return call_lines(signature, operands, raises=False)
 
 
 def _copy_lines(signature: Signature, operands: Sequence[str] = ()) -> list[str]:

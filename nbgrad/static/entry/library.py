@@ -1,28 +1,14 @@
-"""The functions of ours that compiled programs call, by name."""
+"""The functions of ours that compiled programs call by name: of numbers, products, threads."""
 
 from functools import cache
 from typing import Any
 
-from ...compiler import pointers
-from ...kernels import (
-    banded,
-    blas,
-    exponentials,
-    random,
-    running,
-    scalar,
-    selection,
-    sorting,
-    systems,
-)
+from ...kernels import blas, scalar
 from ...threads import helpers
 
 __all__ = ["find"]
 
-_MODULES = (
-    scalar, banded, blas, exponentials, random, running, selection, sorting, systems, helpers,
-    pointers,
-)  # fmt: skip
+_MODULES = scalar, blas, helpers
 
 
 @cache

@@ -6,7 +6,7 @@ core become LLVM code; as the text of a Numba module they are for people, and fo
 compiles nothing.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,11 +18,12 @@ from ...compiler.forks import with_open_properties
 from ...compiler.linked import Linked
 from ...compiler.llvm_core import write_core
 from ...ir.affine import Affine
-from ...ir.core import Core, CoreStep, RunKernel, Scratch, Slot, all_steps
+from ...ir.core import Core, CoreStep, Scratch, Slot
 from ...ir.naming import naming
 from ...ir.numba_text import Line, Module, position_text
 from ...ir.sizes import is_dynamic
-from ...ir.statements import Gemm, Pieces
+from ...ir.statements import Gemm, Kernel, Pieces
+from ...ir.walk import all_steps, callee
 from ...kernels.gemm import is_spread
 from ..loops.build import CoreBuilder
 from ..loops.memory import ArgumentBuffer, ResultBuffer
@@ -64,8 +65,8 @@ class Emitted:
             not any(map(is_dynamic, sizes)) and is_spread(*sizes) for sizes in products
         ) or any(
             isinstance(statement, Pieces)
-            for run in steps if isinstance(run, RunKernel)
-            for statement in run.kernel.body
+            for kernel in map(callee, steps) if isinstance(kernel, Kernel)
+            for statement in kernel.body
         )  # fmt: skip
 
     @property
@@ -96,7 +97,7 @@ class Emitted:
     @cached_property
     def printer(self) -> "_Printer":
         """Prints the core and its kernels."""
-        return _Printer(self.signature)
+        return _Printer(self.signature, taken={self.name, *self.core.sizes})
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -112,9 +113,9 @@ class Emitted:
             inner.append(own.core_text(step, _parameters(step), own.step_lines(step.steps)))
         texts = [*printer.kernel_texts(), *inner]
         texts.append(printer.core_text(self.core, printer.parameters(self.core), lines))
-        texts.append(njit_entry.entry(self.signature))
+        texts.append(njit_entry.entry(self.signature, self.name))
         text = "\n\n".join(texts)
-        return header(text) + text
+        return header(text, printer.devices) + text
 
     @property
     def notes(self) -> dict[str, list[str]]:
@@ -176,11 +177,15 @@ class _Printer(Module):
     """Prints a core whose arrays lie where `signature` says, or, without one, behind its
     parameters; `share_kernels` is the printer whose kernels it shares."""
 
-    def __init__(self, signature: Signature | None, share_kernels: "_Printer | None" = None):
-        super().__init__(self._pointed)
+    def __init__(
+        self, signature: Signature | None, share_kernels: "_Printer | None" = None,
+        taken: Set[str] = frozenset(),
+    ):  # fmt: skip
+        super().__init__(self._pointed, taken if share_kernels is None else share_kernels.taken)
         self.signature = signature if signature is not None and signature.packed else None
         if share_kernels is not None:
             self.kernels, self.notes = share_kernels.kernels, share_kernels.notes
+            self.devices = share_kernels.devices
 
     def parameters(self, core: Core) -> list[str]:
         names = _parameters(core)

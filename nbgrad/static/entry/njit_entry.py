@@ -1,96 +1,145 @@
-"""The ways into a program's core for arrays, as text: new results, given results, many arrays."""
+"""The entries of a program for arrays, as text: those of `@njit` code, and that of plain Python.
+
+Numba compiles a shell that makes arrays. The functions that it calls are `linked`: ours, which
+check their arguments and call the core.
+"""
+
+from collections.abc import Sequence
 
 from .signature import (
     Signature,
     array_checks,
     call_lines,
-    conversions,
     core_arguments,
     function,
-    keep_lines,
     new_array,
+    new_scratch,
+    number_lines,
     return_line,
-    scratch_lines,
+    size_lines,
 )
 
 
-def entry(signature: Signature, name: str = "") -> str:
+def is_shell(signature: Signature) -> bool:
+    """Whether the entries make arrays: results, scratch, or copies of strided arguments."""
+    return signature.large or any(v.shape for v in (*signature.inputs, *signature.outputs))
+
+
+def entry(signature: Signature, name: str) -> str:
     """`name(inputs)` gives new arrays and scalars in the order of the outputs."""
-    lines, operands = (
-        [*array_checks(signature, False), *conversions(signature)],
-        core_arguments(signature),
+    checks = [*array_checks(signature, False), *number_lines(signature)]
+    if not is_shell(signature):
+        return _run(signature, name, checks)
+    numbers = [f"s{i}" for i in signature.scalars()]
+    results = [f"r{i}" if v.shape else f"s{i}" for i, v in enumerate(signature.outputs)]
+    called = _call_of_run(signature, "r")
+    shell = [
+        *_arguments(signature),
+        *_new_arrays(signature, "r"),
+        f"{', '.join(numbers)} = {called}" if numbers else called,
+        f"return {', '.join(results)}",
+    ]
+    return _linked(
+        _run(signature, f"{signature.name}_run", checks),
+        function(name, signature.arguments(), shell),
     )
-    # Results are alive until they are returned.
-    alive = [name for name in signature.arguments() if name[0] == "a"]
-    for i in signature.memory.written:
-        lines.append(f"r{i} = {new_array(signature.outputs[i])}")
-        operands.append(f"pointer(r{i})")
-    lines += scratch_lines(signature, False, operands, alive)
-    lines += call_lines(signature, operands)
-    results = [f"s{i}" if v.shape == () else f"r{i}" for i, v in enumerate(signature.outputs)]
-    for i, source in signature.memory.copies.items():
-        results[i] = f"{signature.name_of(source)}.copy()"
-    lines += [*keep_lines(alive), f"return {', '.join(results)}"]
-    return function(name or signature.name, signature.arguments(), lines)
 
 
 def into(signature: Signature) -> str:
     """`name_into(inputs, arrays)` writes the results that are arrays and returns the scalars.
 
-    Where a result overlaps anything else, `name_apart` makes new ones, which are moved.
+    Where a result overlaps anything else, new ones are made, which are moved.
     """
-    scalars = return_line([f"s{i}" for i in signature.scalars()])
-    apart = f"{signature.name}_apart"
-    news = [f"{'t' if v.shape else 's'}{i}" for i, v in enumerate(signature.outputs)]
-    moved = [f"{', '.join(news)} = {apart}({', '.join(signature.arguments())})"]
-    for i in signature.arrays():
-        moved.append(f"move(pointer(r{i}), pointer(t{i}), {signature.outputs[i].size})")
-    moved += [*keep_lines([f"t{i}" for i in signature.arrays()]), scalars]
-    lines, operands, alive = (
-        [*array_checks(signature, True), *conversions(signature)],
-        core_arguments(signature),
-        [],
+    name, places = f"{signature.name}_into", _places(signature, "r")
+    if not places:
+        return entry(signature, name)
+    arrays, pairs = ", ".join(_arrays(signature)), [(f"r{i}", f"t{i}") for i in signature.arrays()]
+    meets = [*array_checks(signature, True), f"writable({', '.join(places)})"]
+    shell = [
+        *_arguments(signature),
+        f"if not {signature.name}_meets({arrays}):",
+        f"    return {_call_of_run(signature, 'r')}",
+        *_new_arrays(signature, "t"),
+        f"numbers = {_call_of_run(signature, 't')}",
+        f"{signature.name}_moved({', '.join(map(', '.join, pairs))})",
+        "return numbers",
+    ]
+    checks = [*size_lines(signature), *number_lines(signature)]
+    return _linked(
+        _run(signature, f"{signature.name}_run", checks),
+        function(
+            f"{signature.name}_meets",
+            _arrays(signature),
+            [*meets, f"return {_meets(signature)}"],
+        ),
+        function(
+            f"{signature.name}_moved",
+            [x for pair in pairs for x in pair],
+            [f"move(pointer({r}), pointer({t}), {r}.size)" for r, t in pairs],
+        ),
+        function(name, [*signature.arguments(), *places], shell),
     )
-    if signature.arrays():
-        lines.append(f"writable({', '.join(f'r{i}' for i in signature.arrays())})")
-        lines += [f"if {_meets(signature)}:", *("    " + line for line in moved)]
-    operands += [f"pointer(r{i})" for i in signature.memory.written]
-    alive = [name for name in signature.arguments() if name[0] == "a"]
-    lines += scratch_lines(signature, False, operands, alive)
-    lines += [*call_lines(signature, operands), *_copied(signature), *keep_lines(alive), scalars]
-    arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
-    text = function(f"{signature.name}_into", arguments, lines)
-    return f"@device\n{entry(signature, apart)}\n\n{text}" if signature.arrays() else text
 
 
 def given(signature: Signature) -> str:
     """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
     the numbers; large scratch is its last argument. It raises Overlap where a
-    result overlaps anything else. Whoever calls it keeps the arrays alive."""
-    lines, operands = array_checks(signature, True), core_arguments(signature)
+    result overlaps anything else."""
+    lines = array_checks(signature, True)
     if signature.arrays():
         lines += [f"if {_meets(signature)}:", "    raise Overlap('results overlap')"]
+    return _run(signature, f"{signature.name}_given", lines)
+
+
+def _run(signature: Signature, name: str, lines: Sequence[str]) -> str:
+    """A function of the inputs, the arrays for results and large scratch, all contiguous: `lines`,
+    the call of the core, and the results that are copies of an input or of another result. It
+    returns the numbers."""
+    operands = core_arguments(signature)
     operands += [f"pointer(r{i})" for i in signature.memory.written]
-    lines += scratch_lines(signature, True, operands, [])
-    lines += [*call_lines(signature, operands), *_copied(signature)]
-    numbers = return_line([f"s{i}" for i in signature.scalars()])
-    lines.append(numbers)
-    arguments = [*signature.arguments(), *(f"r{i}" for i in signature.arrays())]
-    return function(
-        f"{signature.name}_given", [*arguments, *(["work"] if signature.large else [])], lines
-    )
-
-
-def _copied(signature: Signature) -> list[str]:
-    """Lines for the results that are copies of an input or of another result."""
-    return [
+    operands += ["pointer(work)"] * signature.large
+    copies = [
         f"move(pointer(r{i}), pointer({signature.name_of(source)}), {signature.outputs[i].size})"
         for i, source in signature.memory.copies.items()
     ]
+    numbers = return_line([f"s{i}" for i in signature.scalars()])
+    arguments = [*signature.arguments(), *_places(signature, "r"), *["work"] * signature.large]
+    return function(name, arguments, [*lines, *call_lines(signature, operands), *copies, numbers])
+
+
+def _linked(*texts: str) -> str:
+    """Functions, of which all but the last are `linked`."""
+    *ours, shell = texts
+    return "\n\n".join([*(f"@linked\n{text}" for text in ours), shell])
+
+
+def _arguments(signature: Signature) -> list[str]:
+    """Lines of a shell for the arguments, the sizes that they have, and scratch."""
+    arrays = [name for name in signature.arguments() if name[0] == "a"]
+    solid = [f"{name} = contiguous({name})" for name in arrays]
+    return [*solid, *size_lines(signature), *new_scratch(signature)]
+
+
+def _new_arrays(signature: Signature, letter: str) -> list[str]:
+    return [f"{letter}{i} = {new_array(signature.outputs[i])}" for i in signature.arrays()]
+
+
+def _call_of_run(signature: Signature, letter: str) -> str:
+    """The call of `name_run` with arrays for results that are named by a letter."""
+    operands = [*signature.arguments(), *_places(signature, letter), *["work"] * signature.large]
+    return f"{signature.name}_run({', '.join(operands)})"
+
+
+def _places(signature: Signature, letter: str) -> list[str]:
+    return [f"{letter}{i}" for i in signature.arrays()]
+
+
+def _arrays(signature: Signature) -> list[str]:
+    """The arguments and results that are arrays."""
+    return [*(x for x in signature.arguments() if x[0] == "a"), *_places(signature, "r")]
 
 
 def _meets(signature: Signature) -> str:
     """Whether a result overlaps another array."""
-    names = [name for name in signature.arguments() if name[0] == "a"]
-    places = [*names, *(f"r{i}" for i in signature.arrays())]
-    return f"meet({len(names)}, {', '.join(places)})"
+    names = _arrays(signature)
+    return f"meet({len(names) - len(signature.arrays())}, {', '.join(names)})"

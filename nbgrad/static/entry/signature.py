@@ -8,9 +8,10 @@ last line that names it.
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from ...compiler import argument_checks, pointers
@@ -18,7 +19,7 @@ from ...compiler.forks import with_open_properties
 from ...compiler.program import DISABLED
 from ...ir.imports import names_used
 from ...ir.sizes import is_dynamic, names_in, value_of
-from ...kernels import banded, exponentials, random, scalar, selection, systems
+from ...kernels import scalar
 from ...threads import helpers
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
 from ..loops.plan import STACK, is_large
@@ -60,8 +61,8 @@ class Signature:
     @property
     def packed(self) -> bool:
         """Whether there are so many arrays that the core takes a table of their addresses."""
-        arrays = sum(value.shape != () for value in [*self.inputs, *self.outputs])
-        return self.apart and not DISABLED and arrays > MANY
+        arrays = [value for value in [*self.inputs, *self.outputs] if value.shape]
+        return self.apart and not DISABLED and len(arrays) > MANY
 
     def arguments(self) -> list[str]:
         return [f"{'a' if v.shape else 'x'}{i}" for i, v in enumerate(self.inputs)]
@@ -124,24 +125,14 @@ _IMPORTS = {
         "uint8",
     ),
     "nbgrad.errors": ("DimensionMismatch",),
-    "nbgrad.kernels.banded": tuple(banded.__all__),
     "nbgrad.kernels.blas": ("gemm_at",),
-    "nbgrad.kernels.exponentials": tuple(exponentials.__all__),
-    "nbgrad.compiler.kernel": ("device", "exact"),
+    "nbgrad.compiler.kernel": ("device", "exact", "linked"),
     "nbgrad.compiler.pointers": tuple(pointers.__all__),
-    "nbgrad.kernels.random": tuple(random.__all__),
-    "nbgrad.kernels.running": (
-        "convolved", "cumsum", "cumsum_back", "overlapped", "recurred", "recurred_back",
-        "slid",
-    ),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
-    "nbgrad.kernels.selection": tuple(selection.__all__),
-    "nbgrad.kernels.sorting": ("ordered", "ordered_together", "searched"),
-    "nbgrad.kernels.systems": tuple(systems.__all__),
     "nbgrad.threads.helpers": tuple(helpers.__all__),
     "nbgrad.compiler.argument_checks": tuple(argument_checks.__all__),
 }  # fmt: skip
-_TAKEN = {"np", *dir(builtins), *(name for names in _IMPORTS.values() for name in names)}
+_TAKEN = {"np", *dir(builtins), *chain.from_iterable(_IMPORTS.values())}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")
 # What else is called so in the text of a program.
 _LOCAL = {
@@ -176,14 +167,20 @@ def size_names(names: Iterable[str]) -> dict[str, str]:
     return spelled
 
 
-def header(text: str) -> str:
-    """The imports of a module's text."""
+def header(text: str, devices: Mapping[str, Callable] = {}) -> str:
+    """The imports of a module's text, which calls device functions by these names."""
     used = names_used(text)
     lines = ["import numpy as np"]
     for module, names in _IMPORTS.items():
         known = sorted(used & set(names))
         if known:
             lines.append(f"from {module} import {', '.join(known)}")
+    others: dict[str, list[str]] = {}
+    for name, function in sorted(devices.items()):
+        home, own = function.__module__, function.__name__
+        if name not in _IMPORTS.get(home, ()):
+            others.setdefault(home, []).append(own if name == own else f"{own} as {name}")
+    lines += [f"from {module} import {', '.join(names)}" for module, names in others.items()]
     return "\n".join(lines) + "\n\n\n"
 
 
@@ -213,16 +210,21 @@ def array_checks(signature: Signature, results: bool) -> list[str]:
     return [
         f"if not fits({_shapes(places.values())!r}, {', '.join(places)}):",
         f"    raise ValueError({message!r})",
-        *size_lines(signature, places),
+        *_size_checks(signature, places),
     ]
 
 
-def size_lines(signature: Signature, places: Mapping[str, Value]) -> list[str]:
-    """Lines that take the named sizes from the shapes of arrays, and check them."""
-    lines = [
+def size_lines(signature: Signature) -> list[str]:
+    """Lines that take the named sizes from the shapes of arrays."""
+    return [
         f"{name} = {signature.arguments()[i]}.shape[{axis}]"
         for name, (i, axis) in signature.places.items()
     ]
+
+
+def _size_checks(signature: Signature, places: Mapping[str, Value]) -> list[str]:
+    """Lines that take the named sizes from the shapes of arrays, and check them."""
+    lines = size_lines(signature)
     for place, value in places.items():
         for axis, n in enumerate(value.shape):
             at = f"{place}.shape[{axis}]"
@@ -267,12 +269,11 @@ def _shapes(values: Iterable[Value]) -> str:
     return ", ".join(f"{v.dtype.name}[{', '.join(map(str, v.shape))}]" for v in values)
 
 
-def conversions(signature: Signature) -> list[str]:
-    """Lines that copy the inputs that are not contiguous, and take numbers in their dtypes."""
+def number_lines(signature: Signature) -> list[str]:
+    """Lines that take numbers in the dtypes of the inputs."""
     lines = []
     for name, value in zip(signature.arguments(), signature.inputs, strict=True):
         if name[0] == "a":
-            lines.append(f"{name} = contiguous({name})")
             continue
         lines.append(f"n{name} = number({value.dtype.name!r}, {name})")
         if value.dtype.kind in "iu":
@@ -280,16 +281,6 @@ def conversions(signature: Signature) -> list[str]:
             lines += [f"if n{name} != {name}:", f"    raise OverflowError({message!r})"]
         lines.append(f"{name} = n{name}")
     return lines
-
-
-def scratch_lines(
-    signature: Signature, arena: bool, operands: list[str], alive: list[str]
-) -> list[str]:
-    if not signature.large:
-        return []
-    operands.append("pointer(work)")
-    alive.append("work")
-    return [] if arena else [f"work = np.empty({signature.memory.size}, np.uint8)"]
 
 
 def call_lines(signature: Signature, operands: Sequence[str], raises: bool = True) -> list[str]:
@@ -320,12 +311,20 @@ def core_call_lines(
     return lines
 
 
-def keep_lines(names: Sequence[str]) -> list[str]:
-    return [f"keep({name})" for name in names]
-
-
 def new_array(value: Value) -> str:
-    return f"np.empty({value.shape}, np.{value.dtype.name.replace('bool', 'bool_')})"
+    """A new array for a result."""
+    lengths = f"{', '.join(map(_length, value.shape))}{',' * (len(value.shape) == 1)}"
+    return f"np.empty(({lengths}), np.{value.dtype.name.replace('bool', 'bool_')})"
+
+
+def new_scratch(signature: Signature) -> list[str]:
+    """The line that makes scratch where the core is handed it."""
+    return [f"work = np.empty({_length(signature.memory.size)}, np.uint8)"] * signature.large
+
+
+def _length(n: int) -> str:
+    """A length, before it is known whether the sizes in its formula are those of the program."""
+    return f"max({n}, 0)" if is_dynamic(n) and not str(n).isidentifier() else str(n)
 
 
 def return_line(names: Sequence[str]) -> str:

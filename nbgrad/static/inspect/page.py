@@ -1,4 +1,4 @@
-"""A compiled program as a page: HTML for notebooks and files, text for terminals."""
+"""`Page`, the result of `nbgrad.show`: a compiled program as HTML and as text."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -34,7 +34,7 @@ class Page:
     __repr__ = __str__
 
     def html(self) -> str:
-        """The page as HTML without outside parts, to stand within another page."""
+        """Return the page as self-contained HTML, which can be embedded in another page."""
         plan = self.plan
         title = escape(plan.summary)
         parts = [
@@ -50,7 +50,7 @@ class Page:
     _repr_html_ = html
 
     def save(self, path: str | Path) -> None:
-        """Write the page as a file of HTML."""
+        """Write the page to an HTML file."""
         name = escape(self.plan.name)
         head = f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
         text = f"{head}</head><body>{self.html()}</body></html>\n"
@@ -77,7 +77,7 @@ def _table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _bars(plan: Plan) -> str:
-    """A bar for each buffer, from its first step to its last, as SVG; the key above it."""
+    """Return an SVG with a bar for each buffer, from its first step to its last, and a legend."""
     if not plan.buffers:
         return "<p>No buffers: numbers only.</p>"
     count = len(plan.steps)

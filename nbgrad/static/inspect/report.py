@@ -1,8 +1,7 @@
-"""The work of a compiled program, step by step: operations, bytes that move, buffers.
+"""`Plan`, the work of a compiled program step by step: operations, bytes moved, buffers.
 
-A `Plan` is made from what was emitted when somebody asks for it, so compiling does not wait for it.
-The source is shown with the user's line beside each step; the text that is compiled has no such
-lines, so a script that moves does not compile again.
+A plan is made on demand, so it adds nothing to compile time. `annotate` adds the user's lines to
+the source. The compiled text has none, so it is a cache hit even if a script is edited elsewhere.
 """
 
 import math
@@ -38,9 +37,8 @@ class BufferUse(NamedTuple):
 class PlanStep:
     """One step of a program: a loop nest, a product, a call, or lines of scalar code.
 
-    `flops` counts one for every addition, comparison, exponential, ...; None where it is not known.
-    `reads` and `writes` are bytes of buffers, each element once however often the step visits it.
-    `lines` are the user's.
+    `flops` counts each addition, comparison, exponential, ... as one; it is None if unknown.
+    `reads` and `writes` are bytes of buffers, each element counted once. `lines` are the user's.
     """
 
     what: str
@@ -60,7 +58,7 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory that steps share: an input, a result, or a part of the scratch at `offset`; needed
+    """Memory of a program: an input, a result, or a part of the scratch memory at `offset`, live
     from step `first` to step `last`."""
 
     name: str
@@ -91,7 +89,7 @@ class Plan:
 
     @property
     def flops(self) -> int:
-        """The operations of all steps whose work is known."""
+        """The number of operations of all steps, as far as it is known."""
         return sum(step.flops or 0 for step in self.steps)
 
     @property
@@ -114,7 +112,7 @@ class Plan:
         )
 
     def rows(self) -> Iterator[tuple[str, ...]]:
-        """The cells of the table, step by step, under `HEADER`."""
+        """Return the rows of the table, whose columns are `HEADER`."""
         for i, step in enumerate(self.steps):
             flops = "?" if step.flops is None else f"{step.flops:,}"
             line = step.lines[0] if step.lines else ""
@@ -142,7 +140,7 @@ NUMBERS = (True, False, True, True, True, False)
 
 
 def plan_of(emitted: Emitted) -> Plan:
-    """The plan of a program that was emitted; numbers between other steps are one step."""
+    """Return the plan of a program. Scalar computations between other steps are one step."""
     steps: list[PlanStep] = []
     numbers: list[CoreStep] = []
     for planned, core_steps in emitted.parts:
@@ -158,7 +156,7 @@ def plan_of(emitted: Emitted) -> Plan:
 
 
 def annotate(emitted: Emitted) -> str:
-    """The source, with the user's line beside each step and above each kernel."""
+    """Return the source with the user's line beside each step and above each kernel."""
     out: list[str] = []
     lines = iter(emitted.lines)
     expected = next(lines, None)
@@ -211,7 +209,7 @@ def _step(planned: FusionGroup | Single, steps: list[CoreStep], emitted: Emitted
     memory, flops = emitted.plan.memory, None
     if isinstance(planned, FusionGroup):
         (run,) = steps
-        kernel = run.statement.kernel  # pyright: ignore[reportAttributeAccessIssue]
+        kernel = run.statement.function  # pyright: ignore[reportAttributeAccessIssue]
         domain = " x ".join(map(str, planned.domain)) or "1"
         what = f"{emitted.printer.name_of(kernel)} {domain}"
         flops, uses = _work(kernel), _uses_of_nest(emitted.plan.nests[planned], memory)
@@ -222,7 +220,7 @@ def _step(planned: FusionGroup | Single, steps: list[CoreStep], emitted: Emitted
             what = "product " + " @ ".join(f"({shape})" for shape in shapes)
             flops = 2 * value.size * value.args[0].shape[-1]
         elif isinstance(value, DeviceCall):
-            what, flops = f"{value.function} {', '.join(shapes)}", value.size
+            what, flops = f"{value.function.__name__} {', '.join(shapes)}", value.size
         else:
             what = f"loop {', '.join(shapes)}"
         uses = _uses_of_value(value, memory)
@@ -231,7 +229,7 @@ def _step(planned: FusionGroup | Single, steps: list[CoreStep], emitted: Emitted
 
 
 def _work(kernel: Kernel) -> int:
-    """The operations of a kernel."""
+    """Count the operations of a kernel."""
     return _operations_of(kernel.body)
 
 
@@ -244,7 +242,7 @@ def _operations_of(body: Iterable[Statement]) -> int:
 
 
 def operations(statement: object) -> int:
-    """The arithmetic of a statement: choices, signs of constants and casts are free.
+    """Count the arithmetic of a statement: selections, signs of constants and casts are free.
 
     >>> from nbgrad.ir.statements import Assign
     >>> from nbgrad.ir.scalar import parse
@@ -270,7 +268,7 @@ def _uses_of_nest(nest: Nest, memory: Memory) -> Iterator[BufferUse]:
     for (value, store), accesses in groups.items():
         if value in memory.dropped:
             continue
-        # A value that only later sweeps read has one row in memory.
+        # A value that only later sweeps read has a buffer of one row.
         shape = value.shape[nest.split :] if value in memory.rows else value.shape
         positions = {access.position: access for access in accesses}
         elements = sum(_elements(access, nest) for access in positions.values())
@@ -278,7 +276,7 @@ def _uses_of_nest(nest: Nest, memory: Memory) -> Iterator[BufferUse]:
 
 
 def _elements(access: Access, nest: Nest) -> int:
-    """The largest number of elements that an access may visit."""
+    """Return the largest number of elements that an access may visit."""
     axes = access.position.axes()
     if -1 in axes:
         return access.value.size
@@ -305,7 +303,7 @@ def _use(value: Value, memory: Memory, shape: tuple, touched: int, written: bool
 
 
 def _buffers(steps: list[PlanStep]) -> Iterator[Buffer]:
-    """The buffers in the order of their first use."""
+    """Return the buffers in the order of their first use."""
     groups: dict[Hashable, list[tuple[int, BufferUse]]] = {}
     for i, step in enumerate(steps):
         for use in step.uses:

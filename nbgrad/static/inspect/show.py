@@ -1,5 +1,4 @@
-"""Looking inside: `print_tree` shows what came of a leaf, `draw` what an output came from, and
-`show` what a compiled function does."""
+"""Inspection: `print_tree` and `draw` show graphs of tracked arrays, `show` compiled functions."""
 
 from collections.abc import Callable, Iterator
 from reprlib import Repr
@@ -22,10 +21,10 @@ from .report import in_bytes
 
 
 def print_tree(x: TrackedArray) -> str:
-    """Print what was computed from `x`, with values and gradients, and return the text.
+    """Print the arrays computed from `x`, with values and gradients, and return the text.
 
-    Children stand in order of creation. The root is shown in full, the rest to two digits; `None`
-    stands where there is no gradient.
+    Children are in the order of creation. The root is shown in full, the others with two digits.
+    `None` means no gradient.
 
     >>> x, y = nbgrad.track(2.0, "x"), nbgrad.track(3.0, "y")
     >>> a = x * y
@@ -48,7 +47,7 @@ def print_tree(x: TrackedArray) -> str:
 
 
 def _children(node: Node) -> list[tuple[Node, bool]]:
-    """Children with whether they come last, reversed for a stack."""
+    """Return the children in reverse order, each with a flag for the last one."""
     children = graph.live_children(node)
     return [(child, i == len(children) - 1) for i, child in enumerate(children)][::-1]
 
@@ -69,7 +68,7 @@ def _text(value: Leaf | TrackedArray | None, show: Callable) -> str:
 
 
 def _short(value: np.ndarray | float) -> str:
-    """Two digits after the point, without trailing zeros beyond the first."""
+    """Format with two digits after the point, without a second trailing zero."""
     if is_a(value, np.ndarray):
         return np.array2string(value, precision=2, threshold=8, edgeitems=2).replace("\n", "")
     text = f"{value:.2f}"
@@ -80,12 +79,15 @@ def _short(value: np.ndarray | float) -> str:
 
 
 def show(fn: object) -> Page:
-    """A page about a compiled function: the recorded program, the plan with its work and its
-    buffers, and the emitted code of forward and backward, with your line beside each step.
+    """Return a page about a compiled function: the recorded program, the plan with operations and
+    buffers, and the generated code, with your line beside each step.
 
-    `fn` is what `nbgrad.compile` gives, once it has been called, or one of its variants. In a
-    notebook the page shows by itself; `print` shows it as text, `.save(path)` writes it as HTML.
-    Raises TraceError where there is not exactly one variant, TypeError for what is not compiled.
+    `fn` is a compiled function that has been called, or one of its variants. A notebook displays
+    the page; `print` shows it as text, and `.save(path)` writes it as HTML.
+
+    Raises:
+        TraceError: the function does not have exactly one variant.
+        TypeError: `fn` is not compiled.
 
     >>> f = nbgrad.compile(lambda x: np.sum(x * x))
     >>> value = f(np.ones(3))
@@ -103,13 +105,13 @@ def show(fn: object) -> Page:
 
 
 def draw(z: object) -> Drawing:
-    """The graph that the tracked `z` was computed from, in the DOT language of Graphviz.
+    """Return the graph of the tracked array `z` in the DOT language of Graphviz.
 
-    Every value is a box with its op, shape, dtype and size; leaves carry their names. Plain numbers
-    and arrays that entered an op stand beside it without a box. After a backward pass that freed
-    the graph only `z` itself is left.
+    Each array is a box with its op, shape, dtype and size; leaves have their names. Plain numbers
+    and arrays are operands without a box. After a backward pass that freed the graph, only `z`
+    itself is shown.
 
-    In a notebook the picture shows by itself. Elsewhere `draw(z).svg()` gives the picture and
+    A notebook displays the picture. Elsewhere, `draw(z).svg()` returns the picture and
     `str(draw(z))` the text.
 
     >>> x = nbgrad.track(np.ones((2, 3)), "x")
@@ -147,7 +149,7 @@ def draw(z: object) -> Drawing:
 
 
 class _Brief(Repr):
-    """`repr` cut short, with slices as one writes them."""
+    """A short `repr`, with slices in Python's syntax."""
 
     def repr_slice(self, x: slice, level: int) -> str:
         start, stop, step = (
@@ -160,7 +162,7 @@ _brief = _Brief()
 
 
 def _computed_from(root: Node) -> Iterator[Node]:
-    """The nodes below `root`, parents first, once each, in the order of the arguments."""
+    """Return the nodes that `root` was computed from, in topological order."""
     done: set[Node] = set()
     stack = [(root, False)]
     while stack:
@@ -177,7 +179,7 @@ def _computed_from(root: Node) -> Iterator[Node]:
 
 
 def _facts(node: Node) -> list[str]:
-    """The lines of text in the box of a node."""
+    """Return the lines of text in the box of a node."""
     if node.plan is None:
         title = node.name or "leaf"
     else:

@@ -1,7 +1,8 @@
-"""Each stage of a compiled program as an object that prints: lowered, schedule, loops.
+"""Printable stages of a compiled program: `Lowered`, `Scheduled`, `Loops`.
 
-They are made when somebody asks for them. Values are called in0, in1, ... and v0, v1, ..., alike in
-the first two; buffers a0, ... (arguments), r0, ... (results) and w with a byte (scratch).
+They are made on demand. Values have the same names in the first two: in0, in1, ... for inputs, v0,
+v1, ... for others. Buffers are a0, ... (arguments), r0, ... (results), and w with an offset in
+bytes (scratch memory).
 """
 
 from collections.abc import Hashable, Iterator
@@ -37,7 +38,7 @@ from ..schedule.fuse import FusionGroup, Schedule, Single, reads_of
 
 @with_open_properties
 class _Stage:
-    """A stage of a compiled program; `str` is its text, also in notebooks."""
+    """Base class of the stages; `str` returns the text."""
 
     def __init__(self, emitted: Emitted):
         self.name = emitted.name
@@ -57,7 +58,7 @@ class _Stage:
 
 
 class Lowered(_Stage):
-    """The values that a program was brought to; `print` shows one a line.
+    """The lowered program; `print` shows one value per line.
 
     >>> f = nbgrad.compile(lambda x: np.sum(np.exp(x) * x))
     >>> y = f(np.ones(3))
@@ -82,8 +83,7 @@ class Lowered(_Stage):
 
 
 class Scheduled(_Stage):
-    """The values that have a buffer, the loop nests that they share, and their order; `print` shows
-    one step after another.
+    """The schedule of a program: loop nests with their values, and single steps, in order.
 
     >>> f = nbgrad.compile(lambda x: np.sum(np.exp(x) * x))
     >>> y = f(np.ones(3))
@@ -95,7 +95,7 @@ class Scheduled(_Stage):
 
     @property
     def steps(self) -> list[FusionGroup | Single]:
-        """The loop nests and the steps that stand alone, in order."""
+        """The loop nests and single steps, in order."""
         return self._emitted.plan.schedule.steps
 
     def _lines(self) -> Iterator[str]:
@@ -104,7 +104,7 @@ class Scheduled(_Stage):
 
 
 class Loops(_Stage):
-    """The kernels and the core of a program as statements over buffers; `print` shows them.
+    """The kernels and the core of a program, as statements over buffers.
 
     >>> f = nbgrad.compile(lambda x: np.sum(np.exp(x) * x))
     >>> y = f(np.ones(3))
@@ -159,13 +159,13 @@ class _Names:
         self.steps = {s.value: s.inner for s in plan.schedule.steps if isinstance(s, Single)}
 
     def told(self, value: Value) -> str:
-        """A value with its dtype and shape; a loop or a choice has none, only its items do."""
+        """Return a value with its dtype and shape; loops and choices have none."""
         if isinstance(value, Nested):
             return self.of[value]
         return f"{self.of[value]}: {value.dtype}{list(value.shape)}"
 
     def lines(self) -> Iterator[str]:
-        """A line for each value."""
+        """Return one line for each value."""
         for value in self.order:
             if isinstance(value, Input):
                 yield self.told(value)
@@ -196,7 +196,7 @@ class _Names:
             return f"{value.kind.name} over {axes} of {args[0]}"
         kind = type(value).__name__.lower()
         if isinstance(value, DeviceCall):
-            return f"{value.function}({', '.join(args)})"
+            return f"{value.function.__name__}({', '.join(args)})"
         if isinstance(value, Scan):
             return f"loop of {value.step.n} steps from {', '.join(args)}"
         if isinstance(value, Choice):
@@ -211,13 +211,13 @@ def _is_number(value: Value) -> bool:
 
 
 def _facts(value: Value) -> Iterator[str]:
-    """The fields of a value, beside its arguments, as text."""
+    """Return the fields of a value, apart from its arguments, as text."""
     if isinstance(value, Pad):
         yield f"starts={value.starts}"
     elif isinstance(value, (Concat, Iota)):
         yield f"axis={value.axis}"
     elif isinstance(value, (Take, Scatter)):
-        # Each axis of the source: an array of positions, or an axis of the result.
+        # For each axis of the source: an array of positions, or an axis of the result.
         axes = [
             f"positions {axis}" if isinstance(axis, int) else _axis_text(axis)
             for axis in value.axes

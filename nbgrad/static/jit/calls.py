@@ -1,12 +1,13 @@
-"""Calls of compiled functions inside of transformations: `jit` as a primitive with derivatives.
+"""Calls of compiled functions inside of transformations.
 
 A call with dual, batched or tracked arguments is handled at the highest level among them, by a
-function derived from the user's: its jvp for duals, its vmap for samples, and for tracked arrays
+function derived from the user's: its jvp for duals, its vmap for samples. For tracked arrays, it is
 the value with residuals, from which a second program computes the cotangents (`residuals.py`).
-Derived functions are compiled like any other. They are called with values of lower levels, for
-which the same rules apply: so transformations nest.
+Derived functions are compiled like any other. Their arguments are of lower levels and are handled
+in the same way, so transformations can be nested.
 
-A derived function that cannot be compiled runs uncompiled.
+If a derived function is refused (`derived.REFUSALS`), the user's function runs uncompiled, and
+`StaticFunction.fallbacks` lists the reason.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,6 +55,8 @@ def call(fn: "StaticFunction", args: tuple, options: dict) -> Any:
     key = rule, moving
     symbols = any(type(x) is not TrackedArray and is_recorded(x) for x in arrays)
     static = any(isinstance(leaves[i], Array) for i in nesting.constants)
+    if static:
+        fn.note_fallback("a static argument is an array of a transformation")
     if symbols or static or key in nesting.uncompiled:
         return fn.function(*args, **options)
     try:
@@ -61,14 +64,15 @@ def call(fn: "StaticFunction", args: tuple, options: dict) -> Any:
         if not options and type(top) is TrackedArray and not nesting.has_names:
             fn.inside = _short(nesting, len(args))
         return result
-    except Uncompiled:
+    except Uncompiled as error:
         result = fn.function(*args, **options)
         nesting.uncompiled.add(key)
+        fn.note_fallback(error)
         return result
 
 
 def _short(nesting: "Nesting", count: int) -> Callable[[tuple], Any]:
-    """Return a fast path for `count` positional arguments. It returns NotImplemented unless they
+    """Return a fast path for `count` positional arguments, which returns NotImplemented unless they
     have the structure of `nesting` and their arrays are of the base level."""
     leaves = [nesting.constants.get(i, 0.0) for i in range(nesting.count)]
     examples = leaves if nesting.rebuild is None else nesting.rebuild(leaves)[0]
@@ -126,7 +130,7 @@ class Nesting:
         fixed: Sequence[int],
         specs: list[Spec | None],
     ):
-        self._fn = ref(fn)  # which holds its nestings
+        self._fn = ref(fn)  # which refers to its nestings
         self.rebuild, self.count = rebuild, len(leaves)
         self.constants = {i: leaves[i] for i in fixed}
         f = fn.function
@@ -169,7 +173,7 @@ class Nesting:
         if known is None:
             static = {len(before) + i for i in self.constants}
             every = [*before, *(self.specs if specs is None else specs)]
-            made: Derived = kind(make(self.f, *options), static, every)
+            made: Derived = kind(make(self.f, *options), static, every, self.fn)
             known = self._derived.setdefault(key, made)
         return known
 

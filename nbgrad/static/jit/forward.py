@@ -1,4 +1,4 @@
-"""Forward mode through a compiled function: a program of the value and its tangent."""
+"""Forward mode of a compiled function: one program for the value and its tangent."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,10 @@ def pushed(f: Callable, moving: tuple[int, ...]) -> Callable:
     leaves, None for constants."""
 
     @transformed(pushed, f, moving)
-    def push(*given: Any) -> tuple[Any, list]:
-        leaves = list(given[len(moving) :])
+    def push(*args: Any) -> tuple[Any, list]:
+        leaves = list(args[len(moving) :])
         with new_level(None, "compile", f, derives=True) as level:
-            for i, tangent in zip(moving, given, strict=False):
+            for i, tangent in zip(moving, args, strict=False):
                 leaves[i] = dual_argument("the compiled function", leaves[i], tangent, level)
             outputs, rebuild = trees.flatten(f(*leaves))
             results = [below(x, level) for x in outputs]

@@ -1,5 +1,5 @@
-"""`linearize` through a compiled function: an op of tangents with two programs, one of the value
-with residuals, and one that is linear in the tangents."""
+"""`linearize` of a compiled function: one program for the value and residuals, and one that is
+linear in the tangents."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,11 +28,11 @@ def linearized(f: Callable, moving: tuple[int, ...]) -> Callable:
 
     @transformed(linearized, f, moving)
     def both(recorder: Recorder, leaves: Sequence) -> tuple:
-        given, tangents = list(leaves), [recorder.input(leaves[i].aval) for i in moving]
+        args, tangents = list(leaves), [recorder.input(leaves[i].aval) for i in moving]
         with new_level(None, "compile", f, derives=True) as level:
             for i, tangent in zip(moving, tangents, strict=True):
-                given[i] = dual_argument("compile", leaves[i], recorder.handed(tangent), level)
-            outputs, rebuild = trees.flatten(f(*given))
+                args[i] = dual_argument("compile", leaves[i], recorder.handed(tangent), level)
+            outputs, rebuild = trees.flatten(f(*args))
             results = [below(x, level) for x in outputs]
             moved = [i for i, x in enumerate(results) if isinstance(x, Dual) and x.level == level]
             dots = [trees.released(results[i].tangent, level) for i in moved]
@@ -78,7 +78,7 @@ tangent.plans = Unplanned()
 
 
 class LinearCall(Call):
-    """A call with tangents that are recorded, as the parameter of the op: its leaves and
+    """The parameter of the op: a call whose tangents are recorded, with its leaves and
     residuals."""
 
     def __init__(
@@ -100,7 +100,7 @@ class LinearCall(Call):
         return f"<a call of {self.name}>"
 
     def push(self, tangents: Sequence) -> np.ndarray:
-        """The tangents of the result, joined, for plain ones of the arguments."""
+        """Return the joined tangents of the result, for plain tangents of the arguments."""
         dots = self.halves.pull([*self.leaves, *self.residuals], tangents)
         return self.joined(dict(zip(self.moved, dots, strict=True)))
 
@@ -108,7 +108,7 @@ class LinearCall(Call):
 def linear(
     nesting: "Nesting", leaves: list, moving: tuple[int, ...], tangents: Sequence, level: Any
 ) -> Any:
-    """The result for duals of plain leaves whose tangents are recorded."""
+    """Return the result for duals of plain leaves whose tangents are recorded."""
     results, halves = nesting.derived(linearized, moving, kind=Forward)(*leaves)
     if not halves.moved:
         return halves.rebuild(halves.outputs(results))

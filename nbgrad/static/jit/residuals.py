@@ -32,7 +32,7 @@ from .derived import Derived
 
 
 def _is_cheap(symbol: Symbol) -> bool:
-    """Whether a value is computed again rather than written and read: a product, or no dearer."""
+    """Return whether a value is cheaper to recompute than to store: a product, or cheaper."""
     primitive: Any = symbol.primitive
     if getattr(primitive, "body", None) is None:
         return False
@@ -41,7 +41,7 @@ def _is_cheap(symbol: Symbol) -> bool:
 
 @with_open_properties
 class Halves:
-    """Both halves: the layout of the forward program's outputs, and the program of the pullback.
+    """The layout of the forward program's outputs, and the program of the pullback.
 
     `leaves` are those of the result: positions among the outputs of the forward program, or
     constants; `rebuild` nests them. `moved` are the leaves that depend on what is differentiated.
@@ -58,7 +58,7 @@ class Halves:
         self.found: list[int | None] = []
         self.call: Any = None  # the parameter of the op
 
-    def __reduce__(self) -> Any:  # so that it is no plain object, which trees take apart
+    def __reduce__(self) -> Any:  # not a plain object, which is flattened as a tree
         raise TypeError("a part of a program is not pickled")
 
     @cached_property
@@ -83,10 +83,10 @@ class Halves:
     def pull(self, args: Sequence, cts: Sequence) -> list:
         """Return the cotangents of the differentiated leaves, None for zero, from leaves and
         residuals."""
-        given = [*[args[k] for k in self.sources], *cts]
+        inputs = [*[args[k] for k in self.sources], *cts]
         for i in self._numbers:
-            given[i] = _number(given[i])
-        outputs = self._backward(*given)
+            inputs[i] = _number(inputs[i])
+        outputs = self._backward(*inputs)
         return [None if k is None else outputs[k] for k in self.found]
 
     @cached_property
@@ -209,8 +209,8 @@ def _split(
     halves.leaves = [int(x) if type(x) is float else x for x in results]
     order = iter(range(len(wanted)))
     halves.found = [None if k is None else next(order) for k in found]
-    given = [*(x for x in read if x not in captured), *cts]
-    back = _pullback(program, given, [*wanted, *checked], len(wanted), captured)
+    inputs = [*(x for x in read if x not in captured), *cts]
+    back = _pullback(program, inputs, [*wanted, *checked], len(wanted), captured)
     halves.variant = Variant(back)
     return dataclasses.replace(
         program,
@@ -220,18 +220,18 @@ def _split(
     )
 
 
-def _kept(steps: Sequence[Symbol], given: set[Symbol]) -> dict[Symbol, tuple[Symbol, ...]]:
-    """Return for each value the values to keep for the pullback: the value itself, or those from
-    which it is cheap to recompute."""
+def _kept(steps: Sequence[Symbol], inputs: set[Symbol]) -> dict[Symbol, tuple[Symbol, ...]]:
+    """Return for each value those to store for the pullback: the value itself, or values from which
+    it is cheap to recompute."""
     kept: dict[Symbol, tuple[Symbol, ...]] = {}
     for symbol in steps:
-        if symbol in given or symbol.primitive is None:
+        if symbol in inputs or symbol.primitive is None:
             kept[symbol] = (symbol,)
             continue
         args = [x for x in symbol.args if isinstance(x, Symbol)]
         cheap = _is_cheap(symbol) or (symbol.primitive.linear and len(args) == 1)
         read = dict.fromkeys(x for arg in args for x in kept[arg])
-        new = [x for x in read if x not in given]
+        new = [x for x in read if x not in inputs]
         if is_full(symbol) or (
             cheap and len(new) <= 1 and all(x.aval.size <= symbol.aval.size for x in new)
         ):
@@ -242,13 +242,13 @@ def _kept(steps: Sequence[Symbol], given: set[Symbol]) -> dict[Symbol, tuple[Sym
 
 
 def _pullback(
-    program: Program, given: Sequence[Symbol], outputs: list, count: int, captured: dict
+    program: Program, sources: Sequence[Symbol], outputs: list, count: int, captured: dict
 ) -> Program:
-    """Return the program that computes `outputs` from the values `given`; the first `count` are
+    """Return the program that computes `outputs` from the values `sources`; the first `count` are
     results, the others checks."""
     with new_level() as level:
         recorder = Recorder(level)
-        inputs = {x: recorder.input(x.aval, x.weak) for x in given}
+        inputs = {x: recorder.input(x.aval, x.weak) for x in sources}
         needed = topological(outputs, inputs)
         arrays = {x: recorder.capture(captured[x]) for x in needed if x in captured}
         values: dict[Symbol, Any] = {**inputs, **arrays}

@@ -1,5 +1,5 @@
-"""Reverse mode through a compiled function: one node of the graph with two programs, one for the
-value and the residuals, and one for the pullback.
+"""Reverse mode of a compiled function: one node of the graph with two programs, one for the value
+and the residuals, and one for the pullback.
 
 The arguments of the op are the leaves of the call, constants included, and the residuals. If a
 cotangent or an argument is an array of a transformation, the pullback is a compiled function of the
@@ -36,10 +36,10 @@ def pulled(f: Callable, moving: tuple[int, ...], moved: tuple[int, ...]) -> Call
     returns the cotangents of the leaves at the positions `moving`."""
 
     @transformed(pulled, f, moving, moved)
-    def pull(*given: Any) -> list:
-        run = differentiated(f, given[len(moved) :], moving)
+    def pull(*args: Any) -> list:
+        run = differentiated(f, args[len(moved) :], moving)
         outputs, _ = trees.flatten(run.result)
-        return cotangents(run, [outputs[i] for i in moved], given[: len(moved)])
+        return cotangents(run, [outputs[i] for i in moved], args[: len(moved)])
 
     return pull
 
@@ -136,8 +136,8 @@ compiled.plans = Unplanned()
 
 
 class _Plan(Plan):
-    """The same on plain arrays. A plan is made for each call: the nesting keeps the halves, those
-    keep the call, and nothing refers back."""
+    """The plan of the op for plain arrays. Each call has its own: nestings refer to `Halves`, and
+    these to calls, but not back, so there is no reference cycle."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Samples through a compiled function: a program for all of them."""
+"""`vmap` of a compiled function: one program for all samples."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,8 @@ def batched(f: Callable, moving: tuple[int, ...]) -> Callable:
     returns the results for all samples, and for each leaf "samples" if it has such an axis."""
 
     @transformed(batched, f, moving)
-    def over_samples(*given: Any) -> tuple[Any, list]:
-        leaves = list(given)
+    def over_samples(*args: Any) -> tuple[Any, list]:
+        leaves = list(args)
         with new_level(None, "compile", f) as level:
             for i in moving:
                 leaves[i] = samples = Batched(leaves[i], level)

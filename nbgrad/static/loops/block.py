@@ -1,23 +1,13 @@
 """Loops inside each other, while they are being filled, and how they are closed."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from ...ir.affine import Affine
 from ...ir.reductions import CHUNK
 from ...ir.sizes import is_dynamic
-from ...ir.statements import (
-    Accumulate,
-    Assign,
-    Chunks,
-    For,
-    Load,
-    Position,
-    Statement,
-    Store,
-    Variable,
-)
-from ...ir.walk import walk, with_inner
+from ...ir.statements import Chunks, For, Statement
+from ...ir.walk import defined, rewritten, walk, with_position
 
 EACH = -1
 """The loop variable that runs over a whole buffer."""
@@ -49,7 +39,7 @@ class Block:
             dynamic = is_dynamic(stop - start)
             loop: Statement = For(axis, start, stop, tuple(body))
             if innermost and self.parts and (dynamic or stop - start > CHUNK):
-                begins = [s for s in before if isinstance(s, Variable) and s.target in self.parts]
+                begins = [s for s in before if defined(s) in self.parts]
                 before = [s for s in before if s not in begins]
                 loop = Chunks(loop, CHUNK, tuple(begins), tuple(after))
                 after = []
@@ -60,19 +50,20 @@ class Block:
         """Merge each loop into the one inside of it where all positions allow that."""
         for depth in range(len(self.loops) - 2, -1, -1):
             (outer, first, last), (axis, start, stop) = self.loops[depth : depth + 2]
-            inside = [
-                s for part in [*self.before[depth + 1 :], *self.after[depth + 1 :]] for s in part
-            ]
-            if start or not all(
-                _runs_on(position, outer, axis, stop) for position in _positions(inside)
-            ):
+            inside = [*self.before[depth + 1 :], *self.after[depth + 1 :]]
+            positions = (s.at for part in inside for s in walk(part) if hasattr(s, "at"))
+            if start or not all(_runs_on(at, outer, axis, stop) for at in positions):
                 continue
-            gone = {outer}
-            for part in [*self.before[depth + 1 :], *self.after[depth + 1 :]]:
-                part[:] = [_moved(statement, gone) for statement in part]
+            for part in inside:
+                part[:] = rewritten(part, lambda s, axis=outer: with_position(s, _without(axis)))
             self.before[depth] += self.before.pop(depth + 1)
             self.after[depth] = [*self.after.pop(depth + 1), *self.after[depth]]
             self.loops[depth : depth + 2] = [(axis, first * stop, last * stop)]
+
+
+def _without(axis: int) -> Callable[[Affine], Affine]:
+    """Positions without the term of a loop that is merged into another one."""
+    return lambda at: Affine(at.const, tuple(term for term in at.terms if term[0] != axis))
 
 
 def _runs_on(position: Affine, outer: int, axis: int, n: int) -> bool:
@@ -81,18 +72,4 @@ def _runs_on(position: Affine, outer: int, axis: int, n: int) -> bool:
     return steps.get(outer, 0) == steps.get(axis, 0) * n
 
 
-def _positions(statements: Iterable[Statement]) -> Iterable[Affine]:
-    return (s.at for s in walk(statements) if isinstance(s, (Load, Store, Position)))
-
-
-def _moved(statement: Statement, gone: set[int]) -> Statement:
-    """The statement without the terms of loops that are merged into others."""
-    if isinstance(statement, (Load, Store, Position)):
-        at = statement.at
-        return replace(
-            statement, at=Affine(at.const, tuple(t for t in at.terms if t[0] not in gone))
-        )
-    return with_inner(statement, lambda body: tuple(_moved(s, gone) for s in body))
-
-
-__all__ = ["CHUNK", "EACH", "Accumulate", "Assign", "Block"]
+__all__ = ["EACH", "Block"]

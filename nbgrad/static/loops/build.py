@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...ir.affine import Affine
-from ...ir.core import Address, Core, CoreStep, RunDevice, RunKernel
+from ...ir.core import Core, CoreStep, Device
 from ...ir.naming import naming
-from ...ir.statements import Gemm, Literal, Load, Operand, Statement
+from ...ir.statements import Address, Call, Gemm, Literal, Load, Operand, Statement
 from ..lower.buffered import Choice, DeviceCall, Matmul, Scan
-from ..lower.values import Full, Value
+from ..lower.values import INT, Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
 from . import products
 from .contract import with_fused_products
@@ -17,6 +19,8 @@ from .memory import ArgumentBuffer, ResultBuffer
 from .nested import write_choice
 from .plan import LoopPlan
 from .repeat import write_loop
+
+_DOUBLE = np.dtype(np.float64)
 
 
 class CoreBuilder(Elements):
@@ -103,7 +107,7 @@ class CoreBuilder(Elements):
         results = tuple(self.fresh() for _ in use.results)
         numbers = tuple(self.operand(value) for value in use.numbers)
         self.known.update(zip(use.results, results, strict=True))
-        self.add(RunKernel(use.kernel, pointers, numbers, results), use.lines)
+        self.add(Call(use.kernel, (*pointers, *numbers), results), use.lines)
 
     def _matmul(self, value: Matmul) -> None:
         policy = self.plan.schedule.policy
@@ -118,11 +122,13 @@ class CoreBuilder(Elements):
             a, b, c = ((p.buffer, p.at) for p in pointers)
             self.add(product._replace(a=a, b=b, c=c), [value.line])
         else:
-            self.add(RunKernel(product, pointers), [value.line])
+            self.add(Call(product, pointers), [value.line])
 
     def _call(self, value: DeviceCall) -> None:
-        pointers = (*map(self.pointer, value.args), self.pointer(value))
-        self.add(RunDevice(value.function, pointers, value.sizes), [value.line])
+        arrays = (*value.args, value)
+        device = Device(value.function, tuple(array.size for array in arrays))
+        numbers = (Literal(n, _DOUBLE if isinstance(n, float) else INT) for n in value.sizes)
+        self.add(Call(device, (*map(self.pointer, arrays), *numbers)), [value.line])
 
     def _number(self, step: Single) -> None:
         self._line = (step.value.line,)

@@ -6,12 +6,13 @@ step's own arithmetic is exact, and what is to be fused is said here.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ...ir.core import CoreStep, If, Repeat, RunCore, RunKernel
+from ...ir.core import CoreStep
 from ...ir.scalar import parse
-from ...ir.statements import Accumulate, Assign, Literal, Operand, Store, Variable
+from ...ir.statements import Assign, Operand
+from ...ir.walk import defined, operands, walk
 
 _PRODUCT = parse("x * y")
 # For a sum or difference: where a factor of it may stand, and what becomes of both.
@@ -23,9 +24,7 @@ _FUSED = {
 
 def with_fused_products(steps: Sequence[CoreStep], results: Sequence[Operand]) -> list[CoreStep]:
     """The steps of a core, with each product that one sum alone reads as a part of that."""
-    reads = Counter(results)
-    for step in steps:
-        reads.update(_operands(step))
+    reads = Counter([*results, *(x for each in walk(steps) for x in operands(each))])
     products: dict[str, Assign] = {}
     fused: set[str] = set()
     found: list[CoreStep] = []
@@ -38,36 +37,12 @@ def with_fused_products(steps: Sequence[CoreStep], results: Sequence[Operand]) -
                 name = let.operands[place]
                 product = products.get(name) if isinstance(name, str) else None
                 if product is not None and product.dtype == let.dtype:
-                    operands = (*product.operands, let.operands[1 - place])
-                    step = replace(step, statement=replace(let, body=body, operands=operands))
+                    terms = (*product.operands, let.operands[1 - place])
+                    step = replace(step, statement=replace(let, body=body, operands=terms))
                     fused.add(product.target)
                     break
         found.append(step)
-    return [
-        s for s in found if not (isinstance(s.statement, Assign) and s.statement.target in fused)
-    ]
-
-
-def _operands(step: CoreStep) -> Iterator[Operand]:
-    """The numbers that a step of a core reads; those of positions are integers."""
-    statement = step.statement
-    if isinstance(statement, Assign):
-        yield from statement.operands
-    elif isinstance(statement, RunKernel):
-        yield from statement.numbers
-    elif isinstance(statement, RunCore):
-        yield from (x for x in statement.arguments if isinstance(x, (str, Literal)))
-    elif isinstance(statement, (Store, Accumulate)):
-        yield statement.value
-    elif isinstance(statement, Variable):
-        yield statement.start
-    elif isinstance(statement, If):
-        yield statement.condition
-    if isinstance(statement, (Repeat, If)):
-        both = isinstance(statement, If)
-        inner = (*statement.then, *statement.otherwise) if both else statement.body
-        for one in inner:
-            yield from _operands(one)
+    return [step for step in found if defined(step.statement) not in fused]
 
 
 __all__ = ["with_fused_products"]

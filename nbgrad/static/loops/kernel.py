@@ -4,13 +4,13 @@ Buffers are numbered in order of use, and each pointer starts at the first eleme
 the same work at another place of a buffer is the same kernel, compiled once.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
 from ...ir.affine import Affine, span
 from ...ir.statements import PIECE, For, Kernel, Load, Pieces, Statement, Store
-from ...ir.walk import inner, with_inner
+from ...ir.walk import in_loops, inner, rewritten, with_inner
 from ..lower.values import Value
 from .memory import Memory
 from .nest import Nest
@@ -44,15 +44,29 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     body = in_pieces(_prune([*body, *nest.body], nest, memory, False), nest.cuts)
     starts: dict[Hashable, int] = {}
     values: dict[Hashable, Value] = {}
-    for statement, low in _lowest(body, {}):
-        value = statement.buffer
-        assert isinstance(value, Value)
-        storage = memory.storage(value)
-        values.setdefault(storage, value)
-        starts[storage] = min(starts.get(storage, low), low)
+    for statement, bounds in in_loops(body):
+        if isinstance(statement, (Load, Store)):
+            value = statement.buffer
+            assert isinstance(value, Value)
+            storage, ends = memory.storage(value), span(statement.at, bounds.__getitem__)
+            low = ends[0] if ends else 0  # where a position was loaded
+            values.setdefault(storage, value)
+            starts[storage] = min(starts.get(storage, low), low)
     places = {storage: i for i, storage in enumerate(values)}
     buffers = tuple(v.dtype for v in values.values())
-    code = [_placed(statement, memory, places, starts, buffers) for statement in body]
+
+    def placed(statement: Statement) -> Statement:
+        """The statement over numbered buffers."""
+        if not isinstance(statement, (Load, Store)):
+            return statement
+        storage = memory.storage(statement.buffer)  # pyright: ignore[reportArgumentType]
+        at = statement.at.shifted(-starts[storage])
+        return replace(statement, buffer=places[storage], at=at)
+
+    code = [
+        replace(s, part=replace(s.part, buffers=buffers)) if isinstance(s, Pieces) else s
+        for s in rewritten(body, placed)
+    ]
     kernel = Kernel(
         "loop", buffers, tuple(nest.numbers.values()),
         tuple(code),
@@ -60,23 +74,6 @@ def kernel_call(nest: Nest, memory: Memory) -> KernelCall:
     )  # fmt: skip
     arguments = [KernelArgument(s, starts[s], value) for s, value in values.items()]
     return KernelCall(kernel, arguments, list(nest.numbers), list(nest.totals), sorted(nest.lines))
-
-
-def _lowest(
-    body: Iterable[Statement], bounds: dict[int, tuple[int, int]]
-) -> Iterator[tuple[Load | Store, int]]:
-    """What reads and writes buffers, with the first element that it touches; 0 where a position
-    was loaded."""
-    for statement in body:
-        if isinstance(statement, (Load, Store)):
-            ends = span(statement.at, bounds.__getitem__)
-            yield statement, ends[0] if ends else 0
-        else:
-            own = bounds
-            if isinstance(statement, For):
-                own = bounds | {statement.axis: (statement.start, statement.stop)}
-            for inside in inner(statement):
-                yield from _lowest(inside, own)
 
 
 def _prune(body: Iterable[Statement], nest: Nest, memory: Memory, apart: bool) -> list[Statement]:
@@ -103,19 +100,3 @@ def _in_row(position: Affine, nest: Nest, apart: bool) -> Affine:
     """A position in an array as one in a single row of it, or in that of a piece."""
     terms = tuple(t for t in position.terms if not isinstance(t[0], int) or t[0] >= nest.split)
     return Affine(position.const % nest.row, (*terms, (PIECE, nest.row)) if apart else terms)
-
-
-def _placed(
-    statement: Statement, memory: Memory, places: dict, starts: dict, buffers: tuple
-) -> Statement:
-    """The statement over numbered buffers, which have these dtypes."""
-    if isinstance(statement, (Load, Store)):
-        storage = memory.storage(statement.buffer)  # pyright: ignore[reportArgumentType]
-        at = statement.at.shifted(-starts[storage])
-        return replace(statement, buffer=places[storage], at=at)
-    if isinstance(statement, Pieces):
-        statement = replace(statement, part=replace(statement.part, buffers=buffers))
-    return with_inner(
-        statement,
-        lambda body: tuple(_placed(s, memory, places, starts, buffers) for s in body),
-    )

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from ...ir.core import Address, CoreStep, If, RunCore, RunDevice
-from ...ir.statements import Literal, Operand, Variable
+from ...compiler.pointers import move
+from ...ir.core import CoreStep, Device
+from ...ir.statements import Address, Call, If, Literal, Operand, Variable
 from ..lower.buffered import Choice, Item
-from ..lower.values import BOOL, Value
+from ..lower.values import BOOL, INT, Value
 from ..schedule.buffers import place_of
 from ..schedule.fuse import Single
 
@@ -32,7 +33,7 @@ class Writer:
     @staticmethod
     def copy(source: Address | Operand, to: Address, size: int, where: list) -> None:
         assert isinstance(source, Address)
-        where.append(RunDevice("move", (to, source), (size,)))
+        where.append(Call(Device(move, (size, size)), (to, source, Literal(size, INT))))
 
 
 def write_choice(outer: "CoreBuilder", single: Single) -> None:
@@ -63,7 +64,7 @@ def write_choice(outer: "CoreBuilder", single: Single) -> None:
         own = names[first : first + len(side.graph.checks)]
         arguments = [writer.held(operands[place]) for place in side.places]
         work = [outer.pointer(writer.items["work", 0])] if core.takes_scratch else []
-        run = RunCore(core, (*arguments, *targets, *work), (*returned, *own))
+        run = Call(core, (*arguments, *targets, *work), (*returned, *own))
         holding = [Variable(name, Literal(True, BOOL)) for name in names if name not in own]
         sides.append(tuple(CoreStep(s, lines) for s in [run, *holding]))
     outer.add(If(outer.operand(pred), *sides), lines)

@@ -5,18 +5,17 @@ Rounds of such a loop write to different places. A piece has sums of its own: to
 that it returns; of sums into an array, as over the first axis, it fills an array of its own.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...ir.affine import Affine, span, variable
 from ...ir.sizes import is_dynamic
 from ...ir.statements import (
     PIECE,
     Accumulate,
-    Assign,
     Chunks,
     For,
-    Gemm,
     Kernel,
     Literal,
     Load,
@@ -26,7 +25,7 @@ from ...ir.statements import (
     Store,
     Variable,
 )
-from ...ir.walk import inner, walk, with_inner
+from ...ir.walk import defined, in_loops, operands, rewritten
 from ...threads.pieces import cut, is_large
 from ..lower.buffered import Item
 from ..lower.values import Value
@@ -51,10 +50,16 @@ class Cut:
     sums: dict[Value, Item]
 
 
+def _loop(statement: Statement) -> For | None:
+    """A loop, also one in chunks; None for other statements."""
+    loop = statement.loop if isinstance(statement, Chunks) else statement
+    return loop if isinstance(loop, For) else None
+
+
 def bounds_of(statement: Statement) -> Bounds | None:
     """The bounds of a loop; None for other statements."""
-    loop = statement.loop if isinstance(statement, Chunks) else statement
-    return (loop.axis, loop.start, loop.stop) if isinstance(loop, For) else None
+    loop = _loop(statement)
+    return (loop.axis, loop.start, loop.stop) if loop else None
 
 
 def cuts_of(body: Iterable[Statement]) -> dict[Bounds, Cut]:
@@ -90,23 +95,25 @@ def _cut(statement: Statement, bounds: Bounds, elements: int) -> Cut | None:
 
 def _elements(statement: Statement) -> int:
     """How often the innermost body runs."""
-    if isinstance(statement, Chunks):
-        return _elements(statement.loop)
-    if not isinstance(statement, For):
+    loop = _loop(statement)
+    if loop is None:
         return 1
-    return (statement.stop - statement.start) * max(map(_elements, statement.body), default=1)
+    return (loop.stop - loop.start) * max(map(_elements, loop.body), default=1)
 
 
 # -- whether the rounds of a loop are independent -------------------------------------------------
 
 
 def _summed(statement: Statement, axis: int) -> list[Value] | None:
-    """The arrays into which rounds of a loop sum; None where rounds depend on each other."""
+    """The arrays into which rounds of a loop over `axis` sum; None where rounds depend on each
+    other."""
     touched: dict[Hashable, list[tuple[Load | Store, _Reach]]] = {}
-    for access, reach in _accesses([statement], axis, {}):
-        if access is None:
-            return None
-        touched.setdefault(access.buffer, []).append((access, reach))
+    for access, bounds in in_loops([statement]):
+        if isinstance(access, (Load, Store)):
+            terms = dict(access.at.terms)
+            step = terms.pop(axis, 0)
+            ends = span(Affine(access.at.const, tuple(terms.items())), bounds.__getitem__)
+            touched.setdefault(access.buffer, []).append((access, ends and (step, *ends)))
     summed: list[Value] = []
     for value, accesses in touched.items():
         stores = [access for access, _ in accesses if isinstance(access, Store)]
@@ -131,56 +138,26 @@ def _lie_apart(reaches: Sequence[_Reach]) -> bool:
     return high - low < abs(*steps)
 
 
-def _accesses(
-    body: Iterable[Statement], axis: int, bounds: Mapping[int, tuple[int, int]]
-) -> Iterator[tuple[Load | Store, _Reach] | tuple[None, None]]:
-    """The loads and stores in the rounds of a loop over `axis`; Nones in place of what else touches
-    buffers."""
-    for statement in body:
-        if isinstance(statement, (Load, Store)):
-            terms = dict(statement.at.terms)
-            step = terms.pop(axis, 0)
-            ends = span(Affine(statement.at.const, tuple(terms.items())), bounds.__getitem__)
-            yield statement, ends and (step, *ends)
-        elif isinstance(statement, (Gemm, Pieces)):
-            yield None, None
-        else:
-            own = bounds
-            if isinstance(statement, For):
-                own = {**bounds, statement.axis: (statement.start, statement.stop)}
-            for inside in inner(statement):
-                yield from _accesses(inside, axis, own)
-
-
 def _flat(statement: Statement) -> list[Statement]:
     """All statements inside of a loop that are no loops."""
-    return [each for each in walk([statement]) if not inner(each)]
-
-
-def _defined(statement: Statement) -> set[str]:
-    return {s.target for s in _flat(statement) if isinstance(s, (Assign, Load, Position, Variable))}
+    return [each for each, _ in in_loops([statement])]
 
 
 def _carried(statement: Statement) -> dict[str, Accumulate]:
     """The joins into names from outside of a loop."""
-    own = _defined(statement)
+    own = set(map(defined, _flat(statement)))
     joins = (s for s in _flat(statement) if isinstance(s, Accumulate))
     return {join.target: join for join in joins if join.target not in own}
 
 
 def _read(statement: Statement) -> set[str]:
     """The names that statements of a loop read, besides what they join into."""
-    names: set[str] = set()
+    names: set[Any] = set()
     for s in _flat(statement):
-        if isinstance(s, Assign):
-            names.update(x for x in s.operands if isinstance(x, str))
-        elif isinstance(s, Variable):
-            names.update({s.start} if isinstance(s.start, str) else ())
-        elif isinstance(s, (Accumulate, Store)):
-            names.update({s.value} if isinstance(s.value, str) else ())
+        names.update(operands(s))
         if isinstance(s, (Load, Store, Position)):
-            names.update(name for name, _ in s.at.terms if isinstance(name, str))
-    return names
+            names.update(name for name, _ in s.at.terms)
+    return {name for name in names if isinstance(name, str)}
 
 
 # -- taking them out ------------------------------------------------------------------------------
@@ -198,12 +175,11 @@ def in_pieces(body: Iterable[Statement], cuts: Mapping[Bounds, Cut]) -> list[Sta
 
 def _taken_out(statement: Statement, found: Cut) -> list[Statement]:
     joins = _carried(statement)
-    needed = _read(statement) - _defined(statement) - {PIECE}
-    if isinstance(statement, Chunks):
-        loop = replace(statement, loop=replace(statement.loop, piece=found.size))
-    else:
-        assert isinstance(statement, For)
-        loop = replace(statement, piece=found.size)
+    needed = _read(statement) - set(map(defined, _flat(statement))) - {PIECE}
+    whole = _loop(statement)
+    assert whole is not None
+    loop = replace(whole, piece=found.size)
+    loop = replace(statement, loop=loop) if isinstance(statement, Chunks) else loop
     kinds = {s.buffer: s.kind for s in _flat(statement) if isinstance(s, Store)}
     begins: list[Statement] = [
         Variable(name, Literal(join.kind.neutral(join.dtype), join.dtype))
@@ -220,19 +196,19 @@ def _taken_out(statement: Statement, found: Cut) -> list[Statement]:
         taken = Load("taken", own, each, value.dtype)
         store = Store(value, variable(1), "taken", value.dtype, kind)
         ends.append(For(0, 0, found.count, (For(1, 0, value.size, (taken, store)),)))
-    body = (*begins, _redirected(loop, found.sums))
+    body = (*begins, *rewritten([loop], lambda s: _redirected(s, found.sums)))
     part = Kernel("part", (), (*sorted(needed), PIECE), body, tuple(joins))
     totals = tuple(Accumulate(name, join.kind, name, join.dtype) for name, join in joins.items())
     return [Pieces(part, found.count, totals), *ends]
 
 
 def _redirected(statement: Statement, sums: Mapping[Value, Item]) -> Statement:
-    """The statement with sums into the piece's own arrays."""
-    if isinstance(statement, Store) and statement.buffer in sums:
-        own = sums[statement.buffer]  # pyright: ignore[reportArgumentType]
-        at = statement.at.plus(Affine(0, ((PIECE, own.args[0].size),)))
-        return replace(statement, buffer=own, at=at)
-    return with_inner(statement, lambda body: tuple(_redirected(s, sums) for s in body))
+    """The statement, where it sums into an array into the piece's own."""
+    if not isinstance(statement, Store) or statement.buffer not in sums:
+        return statement
+    own = sums[statement.buffer]  # pyright: ignore[reportArgumentType]
+    at = statement.at.plus(Affine(0, ((PIECE, own.args[0].size),)))
+    return replace(statement, buffer=own, at=at)
 
 
 __all__ = ["Bounds", "Cut", "bounds_of", "cuts_of", "in_pieces"]

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ...compiler.pointers import clear
 from ...ir.affine import Affine, affine_of
-from ...ir.core import Address, CoreStep, If, Repeat, RunCore, RunDevice
+from ...ir.core import CoreStep, Device, Repeat
 from ...ir.scalar import parse
-from ...ir.statements import Assign, Literal, Load, Operand, Store, Variable
+from ...ir.statements import Address, Assign, Call, If, Literal, Load, Operand, Store, Variable
 from ..lower.buffered import Scan
 from ..lower.step import LoweredStep
 from ..lower.values import BOOL, INT, Value
@@ -67,7 +68,7 @@ class _Writer(Writer):
             self._check(k)
         if core.takes_scratch:
             self.targets.append(outer.pointer(self.items["work", 0]))
-        enter = RunCore(core, (*self.arguments, *self.targets), tuple(self.returned))
+        enter = Call(core, (*self.arguments, *self.targets), tuple(self.returned))
         lines = (loop.line,) if loop.line else ()
         body = tuple(CoreStep(s, lines) for s in [*self.first, enter, *self.then])
         count = self.count if step.ending == "counted" else None
@@ -180,7 +181,8 @@ class _Writer(Writer):
         item = self.items.get(("y", k))
         if item is not None and self.step.ending:  # a later step may not be made
             whole = self.outer.pointer(item)
-            self.before.append(RunDevice("clear", (whole,), (item.size,)))
+            size = Literal(item.size, INT)
+            self.before.append(Call(Device(clear, (item.size,)), (whole, size)))
         if value.shape == ():
             name = self.outer.fresh()
             self.returned.append(name)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...ir.affine import Affine, affine_of
-from ...ir.core import Address, CoreStep, Repeat, RunDevice, RunKernel
-from ...ir.statements import Gemm, Kernel
+from ...ir.core import Core, CoreStep, Repeat
+from ...ir.statements import Address, Call, Gemm, Kernel
 
 # A run is at least so many rounds, of at most so many steps each: fewer cost Numba less.
 _ROUNDS, _LONGEST = 4, 12
@@ -72,12 +72,13 @@ def reroll(steps: Sequence[CoreStep], memory: Addressing) -> list[CoreStep]:
 
 def _form(step: CoreStep, memory: Addressing) -> _Form | None:
     statement = step.statement
-    if isinstance(statement, RunKernel) and not statement.results:
-        what: tuple = (memory.name_of(statement.kernel), statement.numbers)
-        pointers = [(p.buffer, p.at, p.dtype) for p in statement.pointers]
-    elif isinstance(statement, RunDevice):
-        what = (statement.function, statement.sizes)
-        pointers = [(p.buffer, p.at, p.dtype) for p in statement.pointers]
+    if isinstance(statement, Call) and not (
+        statement.results or isinstance(statement.function, Core)
+    ):
+        function, pointers = statement.function, statement.pointers
+        name = memory.name_of(function) if isinstance(function, Kernel) else function
+        what: tuple = (name, statement.numbers)
+        pointers = [(p.buffer, p.at, p.dtype) for p in pointers]
     elif isinstance(statement, Gemm):
         what = ("gemm", *statement[3:])
         pointers = [(*place, statement.dtype) for place in statement[:3]]
@@ -142,8 +143,11 @@ def _stepping(step: CoreStep, moves: Iterator[int], memory: Addressing) -> CoreS
     if isinstance(statement, Gemm):
         a, b, c = (moved(*place, statement.dtype) for place in statement[:3])
         return replace(step, statement=statement._replace(a=a, b=b, c=c))
-    pointers = tuple(Address(*moved(p.buffer, p.at, p.dtype), p.dtype) for p in statement.pointers)
-    return replace(step, statement=replace(statement, pointers=pointers))
+    arguments = tuple(
+        Address(*moved(x.buffer, x.at, x.dtype), x.dtype) if isinstance(x, Address) else x
+        for x in statement.arguments
+    )
+    return replace(step, statement=replace(statement, arguments=arguments))
 
 
 def along(at: Affine, distance: int) -> Affine:

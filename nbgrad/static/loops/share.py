@@ -7,9 +7,9 @@ numbers in it: compiled once, it costs a fraction.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...ir.core import CoreStep, RunKernel
-from ...ir.statements import PIECE, Assign, Kernel, Literal, Operand, Pieces, Statement
-from ...ir.walk import walk, with_inner
+from ...ir.core import CoreStep
+from ...ir.statements import PIECE, Assign, Call, Kernel, Literal, Operand, Pieces, Statement
+from ...ir.walk import callee, walk, with_inner
 
 
 def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -> list[CoreStep]:
@@ -17,20 +17,21 @@ def share_kernels(steps: Sequence[CoreStep], text_of: Callable[[Kernel], str]) -
     opened: dict[int, tuple[Kernel, list[Literal], str]] = {}
     texts: dict[str, set[str]] = {}
     for at, step in enumerate(steps):
-        if isinstance(step.statement, RunKernel) and _has_constants(step.statement.kernel):
-            kernel, constants = _opened(step.statement.kernel)
+        function = callee(step.statement)
+        if isinstance(function, Kernel) and _has_constants(function):
+            kernel, constants = _opened(function)
             text = text_of(kernel)
             opened[at] = kernel, constants, text
-            texts.setdefault(text, set()).add(text_of(step.statement.kernel))
+            texts.setdefault(text, set()).add(text_of(function))
     kernels: dict[str, Kernel] = {}
     results = []
     for at, step in enumerate(steps):
-        run = step.statement
-        if isinstance(run, RunKernel) and at in opened and len(texts[opened[at][2]]) > 1:
+        call = step.statement
+        if isinstance(call, Call) and at in opened and len(texts[opened[at][2]]) > 1:
             kernel, constants, text = opened[at]
             kernel = kernels.setdefault(text, kernel)
-            numbers = (*run.numbers, *constants)
-            step = replace(step, statement=replace(run, kernel=kernel, numbers=numbers))
+            arguments = (*call.arguments, *constants)
+            step = replace(step, statement=replace(call, function=kernel, arguments=arguments))
         results.append(step)
     return results
 
@@ -64,12 +65,10 @@ def _opened(kernel: Kernel) -> tuple[Kernel, list[Literal]]:
             return replace(statement, operands=operands)
         if isinstance(statement, Pieces):
             named.clear()
-        statement = with_inner(statement, lambda body: tuple(map(opened, body)))
-        if isinstance(statement, Pieces):
-            part = statement.part
+            part = replace(statement.part, body=tuple(map(opened, statement.part.body)))
             numbers = (*part.numbers[:-1], *dict.fromkeys(named), PIECE)
             return replace(statement, part=replace(part, numbers=numbers))
-        return statement
+        return with_inner(statement, lambda body: tuple(map(opened, body)))
 
     body = tuple(map(opened, kernel.body))
     names = (f"c{i}" for i in range(len(constants)))

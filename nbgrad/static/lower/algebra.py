@@ -7,6 +7,7 @@ cotangent that is added to a product with it, which is a product with a sum.
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,11 +23,16 @@ if TYPE_CHECKING:
 
 SAME, PLUS, MINUS, TIMES = parse("x"), parse("x + y"), parse("x - y"), parse("x * y")
 OVER, NEGATIVE, CHOICE = parse("x / y"), parse("-x"), parse("select(x, y, z)")
-# A product, 0 where one of so many factors is.
-_KEPT = {
-    n: parse(f"select({' | '.join(f'({name} == 0.0)' for name in NAMES[:n])}, 0.0, {NAMES[n]})")
-    for n in range(1, len(NAMES))
-}
+_KEPT = parse("select(x == 0.0, 0.0, y)")
+
+
+@cache
+def _kept(count: int) -> Expr | None:
+    """A product, 0 where one of so many factors is; None for too many factors."""
+    if not 0 < count < len(NAMES):
+        return None
+    zeros = " | ".join([f"({name} == 0.0)" for name in NAMES[:count]])
+    return parse(f"select({zeros}, 0.0, {NAMES[count]})")
 
 
 def simpler(
@@ -64,10 +70,10 @@ def _scaled(graph, args, dtype, shape) -> Value | None:
     if is_finite(x) or is_finite(y) or x is y:
         return graph.map(TIMES, args, dtype, shape)
     if _carries(x, y):
-        return graph.map(_KEPT[1], (y, graph.map(TIMES, args, dtype, shape)), dtype, shape)
-    if is_map(x, _KEPT[1]) and x.args[0] is y:
+        return graph.map(_KEPT, (y, graph.map(TIMES, args, dtype, shape)), dtype, shape)
+    if is_map(x, _KEPT) and x.args[0] is y:
         product = graph.map(TIMES, (x.args[1], y), dtype, shape)
-        return graph.map(_KEPT[1], (y, product), dtype, shape)
+        return graph.map(_KEPT, (y, product), dtype, shape)
     if is_map(y, CHOICE) and number_of(y.args[2]) == 0.0:
         inner = graph.map(SCALED, (x, y.args[1]), dtype, shape)
         return graph.map(CHOICE, (y.args[0], inner, graph.full(0.0, (), dtype)), dtype, shape)
@@ -101,10 +107,11 @@ def _scaled_again(graph, args, dtype, shape) -> Value | None:
     """Of what was scaled before: each factor is tested once, and no product between."""
     parts = [_factors(graph, arg) for arg in args]
     tested = list(dict.fromkeys(_unsigned(factor) for factors, _ in parts for factor in factors))
-    if all(len(factors) == 1 for factors, _ in parts) or len(tested) not in _KEPT:
+    body = _kept(len(tested))
+    if body is None or all(len(factors) == 1 for factors, _ in parts):
         return None
     product = graph.map(TIMES, [product for _, product in parts], dtype, shape)
-    return graph.map(_KEPT[len(tested)], (*tested, product), dtype, shape)
+    return graph.map(body, (*tested, product), dtype, shape)
 
 
 def _unsigned(value: Value) -> Value:
@@ -116,7 +123,7 @@ def _factors(graph, value: Value) -> tuple[Sequence[Value], Value]:
     """The factors of a scaled product, and the product without their tests."""
     if is_map(value, SCALED):
         return value.args, graph.map(TIMES, value.args, value.dtype, value.shape)
-    if isinstance(value, Map) and value.body is _KEPT.get(max(len(value.args) - 1, 2)):
+    if isinstance(value, Map) and value.body is _kept(max(len(value.args) - 1, 2)):
         return value.args[:-1], value.args[-1]
     return (value,), value
 
@@ -126,7 +133,7 @@ def priced(value: Value) -> tuple[int, tuple[Value, ...]]:
     same however many of its factors are tested, and needs no other values for that."""
     if is_map(value, SCALED):
         return 3, value.args
-    if isinstance(value, Map) and value.body is _KEPT.get(len(value.args) - 1):
+    if isinstance(value, Map) and value.body is _kept(len(value.args) - 1):
         return 2, value.args[-1:]
     return value.price, value.args
 

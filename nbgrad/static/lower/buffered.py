@@ -1,5 +1,6 @@
 """The kinds of values that always have a buffer: nothing computes an element of theirs alone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,9 +95,9 @@ class Matmul(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceCall(Value):
-    """A device function `function(args..., result, sizes...)` on pointers."""
+    """The device function `function(args..., result, sizes...)` on pointers."""
 
-    function: str
+    function: Callable
     sizes: tuple[int, ...]
     buffered = True
 

@@ -311,9 +311,10 @@ class Graph:
         return self.new(Inset, value.shape, value.dtype, (value, block), tuple(starts))
 
     def call(
-        self, shape: tuple, dtype: DTypeLike, args: Sequence[Value], function: str, sizes: tuple
-    ) -> Value:
-        """The result of the device function `function`, on pointers to args and to the result."""
+        self, shape: tuple, dtype: DTypeLike, args: Sequence[Value], function: Callable,
+        sizes: tuple,
+    ) -> Value:  # fmt: skip
+        """The result of the device function `function(args..., result, sizes...)`, on pointers."""
         return self.new(DeviceCall, shape, dtype, args, function, sizes)
 
     # -- reductions and products ----------------------------------------------------------------

@@ -3,12 +3,13 @@
 Each row has a form, which makes its value by the methods of the graph, or is eager only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...core.array import Array
-from ...core.symbols import Symbol
+from ...core.primitive import Aval
+from ...core.symbols import Builder, Symbol, topological
 from ...errors import TraceError
 from ...ir.functions import Constant
 from ...ir.naming import naming
@@ -32,6 +33,22 @@ class _Lowering(Graph):
 
     def choice(self, symbol: Symbol, args: Sequence[Value]) -> Value:
         return choice(self, symbol, args, lower)
+
+    def recorded(
+        self, symbol: Symbol, definition: Callable, args: Sequence[Value], empty: float
+    ) -> Value:
+        """The value of an op by its definition: other ops, which are recorded."""
+        if not all(x.size for x in args):
+            return self.full(empty, symbol.shape, symbol.dtype)
+        builder = Builder(symbol.level)
+        inputs = [builder.input(Aval.of(x.shape, x.dtype)) for x in args]
+        out = definition(*inputs, **symbol.params)
+        known = dict(zip(inputs, args, strict=True))
+        for inner in topological([out], known):
+            if inner not in known:
+                inner.line = symbol.line
+                known[inner] = _lowered(self, inner, known)
+        return known[out]
 
 
 def lower(program: Program) -> tuple[Graph, list[Value]]:

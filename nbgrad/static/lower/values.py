@@ -120,7 +120,7 @@ class Map(Value):
 
 def _of_broadcast(shape: tuple[int, ...], index: Index) -> Index:
     lost = len(index) - len(shape)
-    return tuple(affine.ZERO if n == 1 else index[i + lost] for i, n in enumerate(shape))
+    return tuple([affine.ZERO if n == 1 else index[i + lost] for i, n in enumerate(shape)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -277,5 +277,6 @@ def topological(outputs: Iterable[Value]) -> list[Value]:
         elif id(value) not in seen:
             seen.add(id(value))
             stack.append((value, True))
-            stack.extend((arg, False) for arg in reversed(value.args))
+            for arg in reversed(value.args):
+                stack.append((arg, False))
     return order

@@ -1,7 +1,5 @@
-"""One step of a loop, recorded.
-
-A `Body` is the program of a step, `(i, *constants, *state, *xs) -> (*state, *ys)`.
-"""
+"""Recorded loop bodies: a `Body` is the program of one step,
+`(i, *constants, *state, *xs) -> (*state, *ys)`."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -24,11 +22,12 @@ _INDEX = Aval.of((), np.dtype(np.int64))
 
 
 class Joined:
-    """What has several results, of which those that are wanted are joined in one flat array."""
+    """Base class of loops and choices, which have several results: those requested are concatenated
+    in one flat array, the value of the op."""
 
     @property
     def avals(self) -> list[Aval]:
-        """Shapes and dtypes of the results."""
+        """The shapes and dtypes of the results."""
         raise NotImplementedError
 
     @property
@@ -37,7 +36,7 @@ class Joined:
         raise NotImplementedError
 
     def parts(self, flat: ArrayValue, outs: Sequence[int]) -> list[ArrayValue]:
-        """The results that a flat array holds."""
+        """Split a flat array into the results `outs`."""
         results, at, avals = [], 0, self.avals
         for k in outs:
             part = flat if len(outs) == 1 else flat[at : at + avals[k].size]
@@ -47,22 +46,22 @@ class Joined:
         return results
 
     def joined(self, outs: Sequence[int]) -> Aval:
-        """Shape and dtype of the flat array."""
+        """Return the shape and dtype of the flat array of the results `outs`."""
         avals = [self.avals[k] for k in outs]
         return Aval.of((sum(a.size for a in avals),), np.result_type(*(a.dtype for a in avals)))
 
 
 class Body(Joined):
-    """A recorded step, and how often and in which direction it runs.
+    """A recorded step, with its number of iterations and direction.
 
-    `spans` are lengths, each a part of the one before: a reverse pass keeps the state where each
-    span of the first length begins, and computes the others again, span by span, which it does by
-    the lengths that follow; without any it keeps the states of all steps.
+    `spans` are lengths for checkpointing, each a divisor of the one before. A reverse pass keeps
+    the state at the start of each span of the first length. It recomputes the other states span by
+    span, with the remaining lengths within a span. Without spans it keeps the states of all steps.
 
-    A body may run less often than n times, as its `ending` says. One that is "counted" runs as
-    often as its first constant says. One that "stops" has two states more, the last ones: how many
-    steps were made, and whether there is a next one; where there would be one after n, `too_long`
-    is raised.
+    With an `ending`, a body may run less than n times. If it is "counted", its first constant is
+    the number of iterations. If it "stops", the last two states are the number of steps made and
+    whether there is a next one; RuntimeError with the message `too_long` is raised if there is a
+    next one after n steps.
     """
 
     def __init__(
@@ -73,8 +72,8 @@ class Body(Joined):
         self.constants, self.states, self.xs = counts
         self.spans = tuple(length for length in spans if 1 < length < n)
         self.ending, self.too_long = ending, too_long
-        self.kept = 0  # the last of the ys, which only the pullback sees
-        self.lowered: Any = None  # by how many ys: kept by what lowers it
+        self.kept = 0  # the number of the last ys that are residuals for the pullback
+        self.lowered: Any = None  # a cache of the lowering
 
     @property
     def stops(self) -> bool:
@@ -86,8 +85,8 @@ class Body(Joined):
 
     @property
     def avals(self) -> list[Aval]:
-        """Shapes and dtypes of the results: the state, the ys, the states of all steps, those where
-        spans begin, the ys that are kept for the pullback."""
+        """The shapes and dtypes of the results: the state, the ys, the states of all steps, the
+        states at the starts of spans, the residuals."""
         every = [output.aval for output in self.program.outputs]
         states, ys = every[: self.states], every[self.states :]
         marks = -(-self.n // self.spans[0]) if self.spans else 0
@@ -111,11 +110,11 @@ class Body(Joined):
 
     @property
     def program_ys(self) -> list[Aval]:
-        """Shapes and dtypes of the ys of a step."""
+        """The shapes and dtypes of the ys of a step."""
         return [output.aval for output in self.program.outputs[self.states :]]
 
     def outs(self, kind: str) -> Sequence[int]:
-        """The places among the results of "state", "y", "states" or "marks"."""
+        """Return the positions among the results of "state", "y", "states" or "marks"."""
         s, ys = self.states, self.ys - self.kept
         end = s + ys + (2 * s if self.spans else s)
         if kind == "y":
@@ -124,18 +123,18 @@ class Body(Joined):
         return range(first, first + s if kind != "marks" else end)
 
     def key(self, k: int) -> tuple[str, int]:
-        """What a result is, and which of them."""
+        """Return the kind of a result, and its number among those of that kind."""
         kind = next(x for x in ("state", "y", "states", "marks") if k in self.outs(x))
         return kind, self.outs(kind).index(k)
 
     def steps(self, args: Sequence, result: Callable[[int], Operand]) -> Operand | None:
-        """How many steps are made, where that is not n; `result` gives one of the results."""
+        """Return the number of iterations, None if it is n; `result(k)` returns a result."""
         if self.stops:
             return result(self.states - 2)
         return args[0] if self.counted else None
 
     def without_unread_xs(self) -> list[int]:
-        """Drop the xs that no step reads; the places of the others."""
+        """Drop the xs that the step does not read; return the positions of the others."""
         first = 1 + self.constants + self.states
         needed = set(topological([*self.program.outputs, *self.program.checked]))
         read = [k for k in range(self.xs) if self.program.inputs[first + k] in needed]
@@ -144,7 +143,8 @@ class Body(Joined):
         return read
 
     def keep(self, values: Sequence[Operand], checked: Sequence[Symbol]) -> list[int]:
-        """Have values of the step as ys too, and more that is checked; the numbers of the ys."""
+        """Add values of the step to the ys, as residuals, and ops to the checked ones; return the
+        numbers of the ys."""
         builder, outputs = self.program.inputs[0].builder, [*self.program.outputs]
         assert isinstance(builder, BodyRecorder)
         numbers = []
@@ -160,7 +160,7 @@ class Body(Joined):
         return numbers
 
     def part(self, n: int) -> "Body":
-        """A loop over n of the steps, whose first constant says how many come before."""
+        """Return a loop over n of the steps, whose first constant is the number of the first."""
         with new_level() as level:
             recorder = BodyRecorder(level)
             i, start = recorder.input(_INDEX, weak=True), recorder.input(_INDEX, weak=True)
@@ -173,7 +173,7 @@ class Body(Joined):
         return Body(f"{self.name}_part", program, n, counts, spans=self.spans[1:])
 
     def evaluate(self, args: Sequence, outs: Sequence[int]) -> np.ndarray:
-        """The loop in plain Python: what is emitted is compared with it."""
+        """Run the loop in plain Python: the reference for the compiled one."""
         c, s = self.constants, self.states
         avals = [symbol.aval for symbol in self.program.inputs[1:]]
         constants = args[:c]
@@ -191,7 +191,7 @@ class Body(Joined):
             raise RuntimeError(self.too_long)
         if self.reverse:
             states, ys = states[::-1], ys[::-1]
-        # What steps that were not made would have given is not read.
+        # The results of steps that were not made are never read.
         missing = self.n - len(ys)
         states += [[np.zeros_like(x) for x in state]] * missing
         ys += [[np.zeros(y.shape, y.dtype) for y in self.program_ys]] * missing
@@ -206,20 +206,20 @@ class Body(Joined):
 
 
 class BodyRecorder(Recorder):
-    """A recorder of a step: arrays from outside of the loop become inputs of the step."""
+    """A recorder for loop bodies: arrays from outside of the loop become inputs of the step."""
 
     is_step = True
 
     def __init__(self, level: int):
         super().__init__(level)
-        if recording.recorder is not None:  # what decides about the step decides about the whole
+        if recording.recorder is not None:  # arrays that shape the step shape the whole program
             self.fixed = recording.recorder.fixed
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         return super().apply(primitive, [self.lift(arg) for arg in args], params)
 
     def lift(self, x: Operand) -> Operand:
-        """The input that stands for an array from outside; anything else itself."""
+        """Return the input for an array from outside; return anything else unchanged."""
         x = symbol_of(x)
         if not is_a(x, np.ndarray) and not (isinstance(x, Array) and x.level < self.level):
             return x
@@ -230,7 +230,7 @@ class BodyRecorder(Recorder):
         return self.input(aval, isinstance(array, Symbol) and array.weak)
 
     def output(self, x: Operand) -> Symbol:
-        """A result of the step as a symbol."""
+        """Return a result of the step as a symbol."""
         x = self.lift(below(x, self.level))
         if isinstance(x, Symbol):
             return symbol_of(x)
@@ -274,7 +274,7 @@ def recorded(
 
 
 def leaf_aval(x: Operand) -> Aval:
-    """Shape and dtype of a leaf in a program."""
+    """Return the shape and dtype of a leaf in a program."""
     if is_a(x, (float, int)):
         x = np.asarray(x)
     return Aval.of(x.shape, known(x.dtype))

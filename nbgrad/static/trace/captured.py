@@ -1,7 +1,7 @@
-"""The arrays that a function closes over, while it is recorded.
+"""Captured arrays: those that a function closes over, inputs of the program read at each call.
 
-They are read at each call of the program. One that is written to while the function runs, such as
-a mask that is filled anew in each round of a loop, is kept as it was where ops used it.
+If an array is written to while the function is recorded, such as a mask that each iteration fills,
+the program gets a copy of the values at the time of the op.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from ...errors import TraceError
 from ...kernels.checksum import checksum
 
 _MOST = 1 << 24
-"""Arrays of more bytes are not copied: a write to one is an error."""
+"""Arrays of more bytes are not copied; a write to one is an error."""
 
 
 class _Captured:
-    """An array that ops use, and the numbers that a plain one had then."""
+    """An array that ops use, with a copy or a checksum of its values at that time."""
 
     def __init__(self, symbol: Symbol, array: Any):
         self.symbol, self.array = symbol, array
@@ -27,9 +27,9 @@ class _Captured:
             self._seen = array.copy() if array.nbytes <= _MOST else checksum(array)
 
     def settle(self) -> bool:
-        """Whether the array is unchanged; otherwise the copy takes its place.
+        """Return whether the array is unchanged; otherwise the copy replaces it.
 
-        Raises TraceError for a long array, of which there is no copy.
+        Raises TraceError for a changed array that is too long to be copied.
         """
         seen, array = self._seen, self.array
         if seen is array:
@@ -38,7 +38,7 @@ class _Captured:
             if checksum(array) != seen:
                 raise TraceError(
                     f"compile: an array of shape {array.shape} was written to after an op used it: "
-                    "give the op a copy, x.copy()"
+                    "pass the op a copy, x.copy()"
                 )
             return True
         unchanged = np.array_equal(seen, array, equal_nan=True)
@@ -48,14 +48,14 @@ class _Captured:
 
 
 class Captures:
-    """All arrays from outside of what is recorded, plain ones by their place in memory."""
+    """All captured arrays; plain ones are identified by their memory."""
 
     def __init__(self) -> None:
         self._all: list[_Captured] = []
         self._last: dict[Any, _Captured] = {}
 
     def symbol_for(self, array: Any, new: Callable[[Any], Symbol]) -> Symbol:
-        """The symbol of an array as it is now, which is made where there is none."""
+        """Return the symbol of an array with its current values; `new` makes one if necessary."""
         place: Any = id(array)
         if type(array) is np.ndarray:
             start = array.__array_interface__["data"][0]
@@ -67,8 +67,8 @@ class Captures:
         return known.symbol
 
     def pairs(self) -> tuple[tuple[Symbol, Any], ...]:
-        """The symbols with the arrays, once the function has returned; they are not kept here, as
-        what else holds an array tells who may change it."""
+        """Return the symbols and arrays, once the function has returned. No references are kept, as
+        reference counts tell whether an array can be changed by others."""
         for known in self._all:
             known.settle()
         pairs = tuple([(known.symbol, known.array) for known in self._all])

@@ -1,10 +1,9 @@
-"""Choices as rows: both sides are recorded once, and so are their pullbacks, pushforwards and
-batches.
+"""The primitive `cond`, which runs one of two recorded programs, and its derivatives and batching.
 
-The row `cond` takes a truth and operands, and gives the results of one of two programs of them,
-those that `outs` names joined in one flat array. Only the side that is taken runs. Where each
-sample chooses for itself, each side is given operands of samples that take it, and runs if there
-is one: what the side that a sample does not take would give it, such as nan, is never made.
+Its arguments are a condition and operands. Its value is the flat array of the results `outs` of the
+program that runs. If each sample of a batch has its own condition, both programs may run: each on
+the samples that take it, and on copies of one of these in place of the others. So a value such as
+nan, which a sample would have in the program that it does not take, is never computed.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,13 +26,13 @@ from .samples import chosen, joined_samples, only
 
 
 class Sides(Joined):
-    """Two programs of operands, each of those at its `places`, with results alike."""
+    """Two programs with results of equal types, each with the operands at its `places`."""
 
     def __init__(self, sides: Sequence[tuple[Program, tuple[int, ...]]], operands: Sequence[Aval]):
         self.programs = [program for program, _ in sides]
         self.places = [places for _, places in sides]
         self.operands = list(operands)
-        self.lowered: Any = None  # kept by what lowers them
+        self.lowered: Any = None  # a cache of the lowering
 
     @property
     def avals(self) -> list[Aval]:
@@ -44,23 +43,23 @@ class Sides(Joined):
         return range(len(self.programs[0].outputs))
 
     def evaluate(self, args: Sequence, outs: Sequence[int]) -> np.ndarray:
-        """One side in plain Python: what is emitted is compared with it."""
+        """Run one program in plain Python: the reference for the compiled ones."""
         side = 0 if args[0] else 1
         results = self.side(side, args[1:], lambda program, given: program.interpret(*given))
         flat = [np.reshape(results[k], -1) for k in outs]
         return np.concatenate(flat).astype(self.joined(outs).dtype, copy=False)
 
     def side(self, side: int, operands: Sequence, apply: Callable) -> list:
-        """`apply(program, its operands)` of a side."""
+        """Return `apply(program, operands)` for the program of a side."""
         return apply(self.programs[side], [operands[place] for place in self.places[side]])
 
 
 Side = Callable[[BodyRecorder, list], Sequence]
-"""A function of a recorder and symbols of operands: what a side records."""
+"""A function of a recorder and symbols of operands, which is recorded."""
 
 
 def sides_of(pair: tuple[Side, Side], name: str, operands: Sequence) -> tuple[Sides, list]:
-    """Both sides as programs of the operands, and all operands: arrays from outside too."""
+    """Record both sides. Return them with all operands, including arrays from outside."""
     avals = list(map(leaf_aval, operands))
     given, sides = list(operands), []
     for f in pair:
@@ -87,7 +86,7 @@ def sides_of(pair: tuple[Side, Side], name: str, operands: Sequence) -> tuple[Si
 
 
 def choose(sides: Sides, pred: Operand, operands: Sequence) -> list:
-    """The results of one side on any values."""
+    """Return the results of one side, for values of any kind."""
     return run(cond, sides, [pred, *operands])
 
 
@@ -117,7 +116,8 @@ class _Cond(Programs):
                 mine = [k for k in wanted if k in sides.places[side]]
 
                 def paired(leaves: list) -> Operand:
-                    """The results times their cotangents: its gradient is the pullback."""
+                    """Return the inner product of results and cotangents; its gradient is the
+                    pullback."""
                     full = list(point)
                     for k, leaf in zip(mine, leaves, strict=True):
                         full[k] = leaf
@@ -207,7 +207,7 @@ cond.plans = Unplanned()
 
 
 class _Whole(_Cond):
-    """The same for results that are integers or bools."""
+    """`cond` for results that are integers or bools."""
 
     registered = differentiable = False
 

@@ -1,8 +1,9 @@
-"""The arrays that a recorded function closes over: which of them a program was made for.
+"""Arrays whose values are part of a recorded program.
 
-An array that meets a traced value is an input of the program, read at each call. What Python makes
-of plain arrays alone (an index, `y + 1`) is there once, while the function is recorded. So a
-program keeps what such arrays were, and is recorded anew when they are others.
+A captured array that is an operand of a recorded op is an input of the program, read at each call.
+An array that Python computes from plain arrays alone (an index, `y + 1`) is computed once, while
+the function is recorded. The program keeps the values of the arrays that it was computed from, and
+is recorded again if they change.
 """
 
 import sys
@@ -24,15 +25,15 @@ _SMALL = 4096
 
 
 class Fixed:
-    """Arrays whose numbers decide about a program while it is recorded, such as indices."""
+    """The arrays whose values are part of a program, such as indices."""
 
     def __init__(self) -> None:
         self._arrays: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by id, each with a copy
-        self._copies: dict[int, np.ndarray] = {}  # by id, those that were given
-        self.has_numbers = False  # whether there is a number that NumPy made, such as `y[0]`
+        self._copies: dict[int, np.ndarray] = {}  # by id, the copies that ops use
+        self.has_numbers = False  # whether there is a NumPy scalar, such as `y[0]`
 
     def copy_of(self, array: np.ndarray) -> np.ndarray:
-        """A copy of an array, which the program keeps and nobody changes."""
+        """Return a copy of an array, for the program."""
         if id(array) in self._copies:
             return array
         known = self._arrays.get(id(array))
@@ -44,10 +45,13 @@ class Fixed:
     def held(
         self, f: Callable, captured: Iterable[np.ndarray]
     ) -> tuple[tuple[np.ndarray, Any], ...]:
-        """The arrays that must stay as they are, with keys of what they are, once `f` has returned:
-        those that somebody else holds, and small integers that `f` reaches and that are no inputs:
-        what Python reads of those, such as `n` in `x[:n]`, nobody sees. Where one was made by `f`
-        itself, of what is not known, these are all that `f` reaches."""
+        """Return the arrays that must not change, with keys of their values, once `f` has returned.
+
+        These are the used arrays that are still referenced elsewhere, and small integer arrays that
+        `f` reaches and that are no inputs, since Python may have read them unnoticed, as `n` in
+        `x[:n]`. If `f` computed an array itself, from unknown arrays, they are all arrays that `f`
+        reaches.
+        """
         captured = list(captured)
         traces = [_Trace(array, copy) for array, copy in self._arrays.values()]
         self._arrays.clear()
@@ -68,24 +72,24 @@ class Fixed:
 
 
 class _Trace:
-    """Where an array lies, without keeping it alive."""
+    """The memory of an array, without a reference to the array."""
 
     def __init__(self, array: np.ndarray, copy: np.ndarray):
         self.copy, self.key = copy, static_key(copy)
         self._interface = array.__array_interface__
         owner = _owner(array)
-        # Memory that is no array's has an owner of which nothing is known.
+        # Memory that no array owns: the lifetime of its owner is unknown.
         self._foreign = owner if owner.base is not None else None
         self._owner = weakref.ref(owner)
 
     def array(self) -> np.ndarray | None:
-        """The array once more, where its memory has an owner still."""
+        """Return the array if its memory is still alive."""
         owner = self._owner()
         return None if owner is None else np.asarray(_Seen(self._interface, owner))
 
 
 class _Seen:
-    """A place in the memory of another array, which NumPy makes an array of."""
+    """A part of the memory of another array, for `np.asarray`."""
 
     def __init__(self, interface: dict, owner: np.ndarray):
         self.__array_interface__, self._owner = interface, owner
@@ -98,18 +102,18 @@ def _owner(array: np.ndarray) -> np.ndarray:
 
 
 def _place(array: np.ndarray) -> tuple:
-    """Where its elements are in memory."""
+    """Return the memory of an array, as a key."""
     seen = array.__array_interface__
     return seen["data"], seen["shape"], seen["strides"], seen["typestr"]
 
 
 def _may_be_read(array: np.ndarray) -> bool:
-    """Whether it may hold what shapes and places are made of."""
+    """Return whether the array may hold sizes or positions."""
     return array.dtype.kind in "iub" and array.size <= _SMALL
 
 
 def _is_range(array: np.ndarray) -> bool:
-    """Whether an index is what np.arange gives, or one number: made of shapes, not of arrays."""
+    """Return whether an index is evenly spaced, as one computed from shapes, not from arrays."""
     steps = np.diff(array.ravel()) if array.dtype != bool else None
     return steps is not None and bool((steps == steps[:1]).all())
 
@@ -119,11 +123,12 @@ def _references(array: np.ndarray) -> int:
 
 
 for _alone in [np.empty(1)]:
-    _ALONE = _references(_alone)  # of an array that one list holds
+    _ALONE = _references(_alone)  # the reference count of an array that one list holds
 
 
 def _any_new(arrays: list[np.ndarray]) -> bool:
-    """Whether nobody but this list, and who gave it, holds one of the arrays or its memory."""
+    """Return whether one of the arrays, or its memory, has no references apart from this list and
+    that of the caller."""
     shared: dict[int, int] = {}
     for array in arrays:
         if array.base is not None:
@@ -140,12 +145,12 @@ def _any_new(arrays: list[np.ndarray]) -> bool:
 
 
 def is_users(f: types.FunctionType) -> bool:
-    """Whether a function is not of this package and not of NumPy, whose globals are their own."""
+    """Return whether a function is neither of this package nor of NumPy."""
     return (f.__module__ or "").partition(".")[0] not in ("nbgrad", "numpy")
 
 
 def closed(function: types.FunctionType) -> Iterable[tuple[str, object]]:
-    """The names in a closure, and their values."""
+    """Return the names of captured variables, and their values."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents

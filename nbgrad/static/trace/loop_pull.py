@@ -1,7 +1,7 @@
-"""The pullback of a loop: a walk back through its steps.
+"""The pullback of a loop: a loop over its steps in reverse.
 
-The sums of cotangents go from step to step in one order, however the states before the steps are
-come by: stored, or computed again span by span.
+Cotangents are summed in the same order whether the states before the steps are stored or recomputed
+span by span.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from .loop_run import Programs, run, zeros
 from .program import ArrayValue, Operand, replay, replay_from
 from .residuals import residuals, written_states
 from .samples import nth
-from .undo import taken_back
+from .undo import undo
 
 
 def pull(
     loop: Programs, body: Body, ct: ArrayValue, args: Sequence, need: Sequence[bool],
     outs: Sequence[int],
 ) -> list:  # fmt: skip
-    """Cotangents of the arguments: a loop over the steps from the last to the first."""
+    """Return the cotangents of the arguments, by a loop from the last step to the first."""
     c, s = body.constants, body.states
     avals = [symbol.aval for symbol in body.program.inputs[1:]]
     cts = dict(zip((body.key(k) for k in outs), body.parts(ct, outs), strict=True))
@@ -55,19 +55,19 @@ def pull(
 
 
 def _inside(body: Body, states: ArrayValue) -> ArrayValue:
-    """Of the states before and after each step, those before."""
+    """Return the states before each step, from the states before and after all steps."""
     return states[1:] if body.reverse else states[:-1]
 
 
 class _Walk(NamedTuple):
-    """What is alike in a walk back through a loop and through parts of it.
+    """The parameters of a reverse pass that a loop and its spans share.
 
-    Cotangents are of the states `live` and of other arguments, `constants` and `xs`, counted from
-    the first state; they come from `ys` and from the `states` before steps.
+    It computes the cotangents of the states `live` and of the arguments `constants` and `xs`,
+    counted from the first state, from those of the `ys` and of the `states` before steps.
     """
 
     loop: Programs
-    steps: Operand | None  # how many, where that is not n
+    steps: Operand | None  # the number of iterations, None for n
     live: Sequence[int]
     constants: Sequence[int]
     xs: Sequence[int]
@@ -78,15 +78,15 @@ class _Walk(NamedTuple):
         self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence,
         marks: Mapping[int, ArrayValue],
     ) -> list:  # fmt: skip
-        """The cotangents of the live states, of constants and of xs. `seeds` has those of the
-        states at the end and what constants have so far, `cts` those of results of all steps, and
-        `marks` those of states where spans begin."""
+        """Return the cotangents of the live states, of constants and of xs. `seeds` are those of
+        the final states and the running sums of constants, `cts` those of the results of all steps,
+        and `marks` those of the states at the starts of spans."""
         if body.spans:
             return self._by_spans(body, args, seeds, cts, marks)
         return self._stored(body, args, seeds, cts)
 
     def _stored(self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence) -> list:
-        """The walk over stored states."""
+        """Run the reverse pass over stored states."""
         c, s = body.constants, body.states
         before = [Aval.of((body.n, *a.shape), a.dtype) for a in body.avals[:s]]
         places = [c + k for k in (*self.live, *self.constants, *self.xs)]
@@ -98,7 +98,8 @@ class _Walk(NamedTuple):
             state_cts = dict(zip(self.states, y_cts[len(self.ys) :], strict=True))
 
             def paired(leaves: list) -> Operand:
-                """The results times their cotangents: its gradient is the pullback."""
+                """Return the inner product of results and cotangents; its gradient is the
+                pullback."""
                 full = list(point)
                 for place, leaf in zip(places, leaves, strict=True):
                     full[place] = leaf
@@ -159,7 +160,7 @@ class _Walk(NamedTuple):
             known = dict(zip([*inputs, *found.values], given, strict=True))
             kept = dict(zip(needs, now[at:], strict=True))
             for undone, after in zip(found.undone, carried[count:], strict=True):
-                known[undone.state] = taken_back(after, undone.writes, kept)
+                known[undone.state] = undo(after, undone.writes, kept)
             states = [known[undone.state] for undone in found.undone]
             every = replay_from(known, [*program.outputs, *found.checked], recorder)
             return [*every[:count], *states, *every[count : len(program.outputs)]]
@@ -185,8 +186,8 @@ class _Walk(NamedTuple):
         self, body: Body, args: Sequence, seeds: Sequence, cts: Sequence,
         mark_cts: Mapping[int, ArrayValue],
     ) -> list:  # fmt: skip
-        """The walk over spans, each from the state where it begins: the last one first, which may
-        be shorter."""
+        """Run the reverse pass over spans, each from the state at its start. The last span comes
+        first, and may be shorter."""
         c, s, length = body.constants, body.states, body.spans[0]
         whole, rest = divmod(body.n, length)
         marks = run(self.loop, body, args, body.outs("marks"))
@@ -219,7 +220,7 @@ class _Walk(NamedTuple):
         return [*bars[: len(seeds)], *joined]
 
     def _marked(self, bars: list, mark_cts: Mapping[int, ArrayValue]) -> list:
-        """The cotangents where a span begins, with those of the mark there."""
+        """Return the cotangents at the start of a span, with that of the stored state added."""
         added = [
             g + mark_cts[k] if k in mark_cts else g for k, g in zip(self.live, bars, strict=False)
         ]

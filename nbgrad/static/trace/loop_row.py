@@ -1,9 +1,8 @@
-"""Loops as rows: a step is recorded once, and so are its pullback, its pushforward and its batch.
+"""The primitive `loop`, which runs a recorded body n times, and its derivatives and batching.
 
-The row `loop` runs a body n times. Its results, in order: the state at the end, the ys stacked, the
-states before and after each step, stacked, and those where spans begin; `outs` says which of them
-are wanted, joined in one flat array. Only what is wanted is kept by what is emitted, so states are
-stored where a pullback reads them and nowhere else.
+Its results, in order: the final state, the stacked ys, the stacked states before and after each
+step, and those at the starts of spans. Its value is the flat array of the results `outs`. The
+compiled loop stores only these, so states are stored only if a pullback reads them.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ from .samples import chosen, joined_samples, only
 def push(
     loop: Programs, body: Body, tangents: Sequence, args: Sequence, outs: Sequence[int]
 ) -> Operand:
-    """The tangent of the wanted results: a loop over states with their tangents."""
+    """Return the tangent of the results `outs`, by a loop over states and their tangents."""
     c, s = body.constants, body.states
     inputs = [symbol.aval for symbol in body.program.inputs[1:]]
     dots = [
@@ -37,7 +36,7 @@ def push(
     live = [k for k in range(s) if dots[c + k] is not None]
     live_ys = [k for k, at in enumerate(body.outs("y")) if body.avals[at].dtype.kind == "f"]
     moving = [k for k in range(c + s, len(args)) if dots[k] is not None]
-    last = s - 2 if body.stops else s  # how it ends stays behind all other states
+    last = s - 2 if body.stops else s  # the two states of the ending stay last
 
     def step(recorder: BodyRecorder, i: Symbol, state: list, slices: list) -> list:
         primal_state = [*state[:last], *state[last + len(live) :]]
@@ -66,7 +65,7 @@ def push(
     )
 
     def place(k: int) -> int:
-        """Where the tangent of a result lies."""
+        """Return the position of the tangent of a result."""
         kind, number = body.key(k)
         order, first = (live_ys, body.ys) if kind == "y" else (live, last)
         return moved.outs(kind)[first + order.index(number)]
@@ -79,8 +78,8 @@ def batch(
     loop: Programs, body: Body, size: int, args: Sequence, batched: Sequence[bool],
     outs: Sequence[int],
 ) -> Any:  # fmt: skip
-    """The wanted results for all samples: a loop whose step takes all of them. Where samples end
-    by themselves, those that have ended keep their state."""
+    """Return the results `outs` for all samples, by a loop whose step computes all of them. Samples
+    with their own number of iterations keep their state after the last one."""
     c, s = body.constants, body.states
     start = [
         x if isinstance(x, Array) else np.asarray(x, symbol.dtype)
@@ -92,16 +91,16 @@ def batch(
         for x, has in zip(args[c + s :], batched[c + s :], strict=True)
     ]
     split = [*batched[:c], *(True for _ in state), *batched[c + s :]]
-    apart = body.counted and batched[0]
-    # How all samples end: after the last one.
+    own_counts = body.counted and batched[0]
+    # The loop ends after the last sample.
     ends = [np.zeros((), np.int64), np.any(state[-1])] if body.stops else []
-    count = (np.max(args[0]) if apart else args[0]) if body.counted else None
+    count = (np.max(args[0]) if own_counts else args[0]) if body.counted else None
 
     def step(recorder: BodyRecorder, i: Symbol, state: list, slices: list) -> list:
         mine, made = state[:s], state[s : s + 1]
         values = [*args[:c], *mine, *slices]
         values = [recorder.lift(x) if has else x for x, has in zip(values, split, strict=True)]
-        takes = mine[-1] if body.stops else i < recorder.lift(args[0]) if apart else None
+        takes = mine[-1] if body.stops else i < recorder.lift(args[0]) if own_counts else None
         with new_level() as level:
             samples = [
                 Batched(x if takes is None else only(takes, x), level) if has else x
@@ -131,7 +130,7 @@ def batch(
 def _like(
     body: Body, step: Callable, what: str, state: Sequence, xs: Sequence, count: Operand | None
 ) -> tuple[Body, list]:
-    """A body of another step that runs as `body` does."""
+    """Record another step, with the direction, spans and ending of `body`."""
     return recorded(
         step, f"{body.name}_{what}", body.n, state, xs, body.reverse, body.spans,
         body.ending, count, body.too_long,
@@ -139,7 +138,7 @@ def _like(
 
 
 class _Loop(Programs):
-    """n steps of a body."""
+    """A loop of n steps."""
 
     def evaluate(self, *args, **params):
         return params["body"].evaluate(args, params["outs"])
@@ -165,7 +164,7 @@ loop.plans = Unplanned()
 
 
 class _Whole(_Loop):
-    """The same for results that are integers or bools."""
+    """`loop` for results that are integers or bools."""
 
     registered = differentiable = False
 
@@ -174,7 +173,7 @@ loop.whole = _Whole("loop")
 
 
 def run_loop(body: Body, args: Sequence) -> list[ArrayValue]:
-    """The state at the end and the ys of a loop on any values."""
+    """Return the final state and the ys of a loop, for values of any kind."""
     return run(loop, body, args)
 
 

@@ -1,5 +1,4 @@
-"""A loop or a choice as an op on any values: the row, bound to what it is given, and its parts as
-results."""
+"""`run`, which applies the primitives `loop` and `cond` to values of any kind."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from .program import ArrayValue, Operand
 
 
 class Programs(Primitive):
-    """A row that runs recorded programs; `whole` is the same for results without derivatives."""
+    """Base class of `loop` and `cond`; `whole` is the primitive for results without derivatives."""
 
     whole: Primitive
 
@@ -24,7 +23,7 @@ class Programs(Primitive):
 def run(
     row: Programs, what: Joined, args: Sequence, outs: Sequence[int] | None = None
 ) -> list[ArrayValue]:
-    """Results of a loop or a choice on any values, of those that users see where `outs` is None."""
+    """Return the results `outs` of a loop or a choice, by default all that users see."""
     avals = what.avals
     outs = what.shown if outs is None else outs
     results: dict[int, Any] = {}
@@ -36,21 +35,21 @@ def run(
         if k not in results:
             whole = bind(row.whole, *args, body=what, outs=(k,))
             part = np.reshape(whole, avals[k].shape)
-            # Layout of bools gives floats.
+            # Splitting a flat array of bools gives floats.
             results[k] = part != 0 if avals[k].dtype.kind == "b" else part
     return [copied(results[k]) for k in outs]
 
 
 def _bottom(x: Operand) -> Operand:
-    """The symbol that a value stands on, or what is plain."""
+    """Return the symbol below all levels of a value, or the plain value."""
     while isinstance(x, Array) and not isinstance(x, Symbol):
         x = x.below
     return x
 
 
 def zeros(values: Sequence[Operand], aval: Aval, inside: bool = False) -> ArrayValue:
-    """Zeros beside `values`: a symbol where one of them is, of the step that is recorded where they
-    are to be made `inside` of it, and not before its loop."""
+    """Return zeros: a symbol if one of `values` is. It belongs to the innermost body that is being
+    recorded if `inside`, else to the program around."""
     symbols = [x for x in map(_bottom, values) if isinstance(x, Symbol)]
     if not symbols:
         return np.zeros(aval.shape, aval.dtype)
@@ -59,7 +58,7 @@ def zeros(values: Sequence[Operand], aval: Aval, inside: bool = False) -> ArrayV
 
 
 def zeros_of(values: Sequence[Operand], aval: Aval, arg: Operand) -> ArrayValue:
-    """Zeros of the shape of an argument."""
+    """Return zeros with the shape of an argument."""
     shape = aval.shape if is_a(arg, (float, int)) else arg.shape
     return zeros(values, Aval.of(shape, aval.dtype))
 

@@ -1,7 +1,7 @@
-"""Arrays that Python makes of sizes while a function is recorded, such as `np.arange(x.shape[0])`.
+"""Arrays made from sizes while a function is recorded, such as `np.arange(x.shape[0])`.
 
-Where the sizes are named, they are as long as the stand-ins, and must be known by a formula: one
-number everywhere, evenly spaced numbers, the identity.
+If sizes are named, these arrays have the lengths of stand-ins, and need a formula: that of a
+constant array, of evenly spaced numbers, or of the identity matrix.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from ...core.symbols import Builder, Symbol
 from ...ir.naming import naming, power_of, tagged
 from ...ir.sizes import is_dynamic
 
-# Evenly spaced numbers are so up to rounding: np.linspace sets the last one.
+# Evenly spaced numbers are exact up to rounding: np.linspace sets the last one.
 _ROUNDING = 1e-15
 
 
 class _Made(Primitive):
-    """An array without arguments: `infer` and `evaluate` by its params."""
+    """Base class of primitives without arguments."""
 
     registered = False
     differentiable = False
@@ -32,7 +32,7 @@ class _Made(Primitive):
 
 
 class _Even(_Made):
-    """`start + step * i` along the only axis."""
+    """`start + step * i` along the only axis, as np.arange and np.linspace return."""
 
     def form(self, graph, symbol):
         place = graph.cast(graph.iota(symbol.shape, 0), symbol.dtype)
@@ -45,7 +45,7 @@ class _Even(_Made):
 
 
 class _Identity(_Made):
-    """Ones where the positions along both axes are equal."""
+    """The identity matrix."""
 
     def form(self, graph, symbol):
         places = [graph.iota(symbol.shape, axis) for axis in (0, 1)]
@@ -64,7 +64,7 @@ even, identity = _Even("even"), _Identity("identity")
 
 
 def made_of_sizes(apply: Callable, builder: Builder, array: np.ndarray) -> Symbol | None:
-    """The symbol of an array with named sizes, where it has a formula; None for other arrays."""
+    """Return the symbol of an array with named sizes if it has a formula, else None."""
     if naming() is None or not array.size:
         return None
     shape, first = tagged(array.shape), array.flat[0].item()
@@ -88,7 +88,7 @@ def made_of_sizes(apply: Callable, builder: Builder, array: np.ndarray) -> Symbo
 
 
 def formula_of(number: float) -> str:
-    """The formula of a number that Python has made of named sizes; "" for other numbers."""
+    """Return the formula of a number computed from named sizes; "" for other numbers."""
     found = power_of(number)
     if found is None:
         return ""

@@ -19,13 +19,13 @@ Operand: TypeAlias = ArrayValue | np.generic | float | int
 
 @dataclass(frozen=True)
 class Program:
-    """A function of arrays: symbols for its inputs, and what it returns.
+    """A recorded function of arrays.
 
-    `captured` are arrays that the function closes over, read at each call; `held` are those whose
-    numbers the program was made for, such as indices, with keys of what they were. `outputs` are
-    symbols or numbers; `rebuild` gives the function's result from plain outputs. `checked` are ops
-    that raise for some positions, whether an output depends on them or not. `formulas` are those of
-    numbers that are made of named sizes.
+    `captured` are arrays that the function closes over, read at each call. `held` are arrays whose
+    values are part of the program, such as indices, with keys of these values. `outputs` are
+    symbols or numbers; `rebuild` makes the function's result from the plain outputs. `checked` are
+    ops that raise for some positions; they run even if no output depends on them. `formulas` are
+    those of numbers computed from named sizes.
     """
 
     name: str
@@ -38,8 +38,8 @@ class Program:
     formulas: dict[float, str] = field(default_factory=dict)
 
     def is_current(self) -> bool:
-        """Whether the arrays that the function closes over are still those that decided about the
-        program: by shape and dtype, and indices by their numbers."""
+        """Return whether the program is valid for the current captured arrays: their shapes and
+        dtypes, and the values of `held` ones."""
         return all(static_key(array) == key for array, key in self.held) and all(
             array.shape == symbol.shape and known(array.dtype) == symbol.dtype
             for symbol, array in self.captured
@@ -47,19 +47,19 @@ class Program:
 
     @property
     def equations(self) -> list[Symbol]:
-        """The ops, each after what it needs."""
+        """The ops in topological order."""
         needed = topological([*self.outputs, *self.checked])
         return [symbol for symbol in needed if symbol.primitive is not None]
 
     @property
     def is_narrow(self) -> bool:
-        """Whether anything in it has a dtype that an int64 or a float64 would widen."""
+        """Whether a value has a dtype narrower than int64 or float64."""
         inputs = [*self.inputs, *(symbol for symbol, _ in self.captured)]
         wide = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
         return any(symbol.dtype not in wide for symbol in [*inputs, *self.equations])
 
     def check(self) -> None:
-        """Raise TraceError unless every symbol is defined before use, with the type it claims."""
+        """Raise TraceError unless every symbol is defined before use and has the inferred type."""
         defined = {*self.inputs, *(symbol for symbol, _ in self.captured)}
         for equation in self.equations:
             for arg in equation.args:
@@ -72,7 +72,7 @@ class Program:
             defined.add(equation)
 
     def interpret(self, *args: Operand) -> list[Any]:
-        """The outputs for plain arrays, op by op: the reference for what is emitted."""
+        """Compute the outputs for plain arrays, op by op: the reference for compiled code."""
         values: dict[Symbol, Any] = dict(zip(self.inputs, args, strict=True))
         values.update(self.captured)
 
@@ -109,16 +109,15 @@ class Program:
 
 
 def replay(program: Program, args: Sequence[Operand], builder: Builder) -> list[Any]:
-    """The outputs for values of any kind: the program once more, as new symbols of `builder` or as
-    what stands above them."""
+    """Run the program on values of any kind; ops on symbols are recorded by `builder`."""
     values: dict[Symbol, Any] = dict(zip(program.inputs, args, strict=True))
     every = replay_from(values, [*program.outputs, *program.checked], builder)
     return every[: len(program.outputs)]
 
 
 def replay_from(values: dict[Symbol, Any], outputs: Sequence[Any], builder: Builder) -> list[Any]:
-    """The same for outputs that are computed from symbols whose values are known; those of what is
-    between join the known ones."""
+    """Compute outputs from symbols whose `values` are known; the values of the symbols between are
+    added."""
     for equation in topological(outputs, values):
         if equation in values:
             continue
@@ -127,6 +126,6 @@ def replay_from(values: dict[Symbol, Any], outputs: Sequence[Any], builder: Buil
             values[equation] = builder.full(equation.params["number"], equation.aval)
             continue
         operands = [values[x] if isinstance(x, Symbol) else x for x in equation.args]
-        with new_level(builder.level):  # which may be over for the function that was recorded
+        with new_level(builder.level):  # which may have ended with the recorded function
             values[equation] = bind(equation.primitive, *operands, **equation.params)
     return [symbol_of(values[x]) if isinstance(x, Symbol) else x for x in outputs]

@@ -1,4 +1,4 @@
-"""Recording: a function is run once on symbols, and what it does to them is its program."""
+"""`trace`, which records a program: it calls a function on symbols, and keeps the ops."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,23 +36,26 @@ def is_recording() -> bool:
 
 
 class Recorder(Builder):
-    """A builder for whole programs: it takes in captured arrays, knows which values are numbers of
-    Python's, and notes the user's lines."""
+    """A builder for programs. It makes captured arrays inputs, tracks which values are Python
+    numbers, and stores the user's lines."""
 
     def __init__(self, level: int):
         super().__init__(level, hands_out=True)
         self.captured = Captures()
         self.fixed = Fixed()
-        self.checked: dict[Symbol, None] = {}  # what raises for some positions
+        self.checked: dict[Symbol, None] = {}  # ops that raise for some positions
 
     @property
     def recorded(self) -> bool:
-        """Whether any op was applied: a derivative may be a constant all the same."""
+        """Whether any op was applied; the results may be constants even so."""
         return bool(self._known)
 
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
-        self.fixed.has_numbers |= any(is_a(a, np.generic) for a in args)
-        args = [symbol_of(a) if isinstance(a, _KNOWN) else self.capture(a) for a in args]
+        symbols = []
+        for x in args:
+            self.fixed.has_numbers |= is_a(x, np.generic)
+            symbols.append(symbol_of(x) if isinstance(x, _KNOWN) else self.capture(x))
+        args = symbols
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
         if primitive.operator and isinstance(symbol, Symbol):
@@ -69,14 +72,14 @@ class Recorder(Builder):
         return primitive.infer(*avals, **params)
 
     def capture(self, array: np.ndarray) -> Symbol:
-        """The symbol of an array that the function closes over, which is read at each call."""
+        """Return the symbol of an array that the function closes over, read at each call."""
         require_unmasked(array, "compile: a captured array")
         array = np.asarray(array)
         made = made_of_sizes(super().apply, self, array)
         if made is not None:
             return made
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
-            # The transpose of one in C order, such as a pullback takes of a captured matrix.
+            # The transpose of an array in C order, as in the pullback of a captured matrix.
             return super().apply(transpose, [self.capture(array.T)], {"axes": (1, 0)})
         return self.captured.symbol_for(array, self._new_capture)
 
@@ -93,7 +96,7 @@ class Recorder(Builder):
         return self.apply(copy, [value], {})
 
     def fix(self, array: np.ndarray) -> np.ndarray:
-        """A copy of an array whose numbers decide about the program, such as an index."""
+        """Copy an array whose values are part of the program, such as an index."""
         return self.fixed.copy_of(array)
 
     def _fixed_in(self, param: object) -> object:
@@ -107,14 +110,14 @@ def _is_weak(x: Operand) -> bool:
 
 
 def _weak_aval(x: Operand) -> Aval | float:
-    """The argument of `infer` for a value: a number in place of a weak symbol."""
+    """Return the argument of `infer` for a value: a number for a weak symbol."""
     if isinstance(x, Symbol) and x.weak:
         return 1 if x.dtype.kind == "i" else 1.0
     return aval_of(x)
 
 
 def argument(recorder: Builder, symbol: Symbol, op: str) -> Symbol:
-    """An input as the function gets it: an array of the caller's, which is not written to."""
+    """Return an input as the argument of the function. It is the caller's: writes to it raise."""
     handle = recorder.handed(symbol)
     if symbol.shape or not symbol.weak:
         handle.origin = Argument(op, TraceError)
@@ -124,10 +127,10 @@ def argument(recorder: Builder, symbol: Symbol, op: str) -> Symbol:
 def trace(
     f: Callable, name: str, avals: Sequence[Aval], weak: Sequence[bool], rebuild: Callable
 ) -> Program:
-    """Record `f` called with `rebuild(symbols)`, positional and keyword arguments, for symbols of
-    the given avals; `weak` ones are numbers of Python's.
+    """Record `f` for arguments with these avals; `weak` says which are Python numbers.
 
-    Raises TraceError where the function needs a value, or gives something else than arrays.
+    `rebuild` makes the positional and keyword arguments from symbols. Raises TraceError if the
+    function needs a value, or returns something else than arrays.
     """
     _traced = gate.traced
     with new_level(None, "compile", f) as level:
@@ -141,8 +144,7 @@ def trace(
                 result = f(*args, **options)
         finally:
             recording.recorder = outer
-        # Words, None and what it was given of functions and the like are part of the result's
-        # nesting.
+        # Strings, None, and static arguments such as functions are part of the result's structure.
         constants = {id(x) for x in held}
         outputs, rebuild_outputs = trees.flatten_values(
             result, lambda x: x is None or isinstance(x, str) or id(x) in constants

@@ -1,10 +1,9 @@
-"""The residuals of a loop: the parts of its states that the pullback keeps where a step writes
-only parts of them.
+"""Residuals of a loop whose step writes to parts of its states.
 
-The steps back read the state before each step. Of one that is written to, that is usually little:
-the row that the next one is computed from. So the loop gives what is read as ys that only its
-pullback sees, or what it writes over, from which the steps back make the state before a step out
-of the one after it, where that is less than the states of all steps.
+The reverse steps read the state before each step. If a step writes to a few elements of a state,
+storing the states of all steps is expensive. The loop then stores, as ys for its pullback alone,
+either the values that the reverse steps read, or the elements that it overwrites, from which a
+reverse step restores the state before the step. This is done if it takes less memory.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -17,21 +16,24 @@ from .undo import Write, writes_of
 
 
 class Undone(NamedTuple):
-    """A state, the input of the steps back that it is, and its writes, which are taken back."""
+    """A state that reverse steps restore: its number, its symbol there, and its writes."""
 
     number: int
     state: Symbol
     writes: list[Write]
 
     def needs(self) -> list[Symbol]:
-        """The symbols that must be kept to take the writes back, once each."""
+        """Return the symbols that must be stored to undo the writes."""
         return list(dict.fromkeys(x for write in self.writes for x in write.needs()))
 
 
 class Residuals(NamedTuple):
-    """The results of the loop that replace its states: the `values` that the steps back read, and
-    those of its own step that the `undone` states need. In order, they are the ys with the
-    numbers `ys` of the body. `checked` are the checks that are left to the steps back."""
+    """The values that a loop stores in place of its states.
+
+    These are the `values` that the reverse steps read, and those that the `undone` states need; in
+    this order, they are the ys with the numbers `ys` of the body. `checked` are the checks that run
+    in the reverse steps.
+    """
 
     values: list[Symbol]
     undone: list[Undone]
@@ -43,7 +45,7 @@ class Residuals(NamedTuple):
 
 
 def written_states(body: Body) -> list[int]:
-    """The states of which a step writes parts."""
+    """Return the states to parts of which a step writes."""
     first = 1 + body.constants
     states = body.program.inputs[first : first + body.states]
     outputs = body.program.outputs[: body.states]
@@ -54,7 +56,7 @@ def written_states(body: Body) -> list[int]:
 
 
 def _is_written(out: Symbol, state: Symbol) -> bool:
-    """Whether a new state is the old one with other elements at an index, or sums there."""
+    """Return whether a new state is the old one after writes or additions at an index."""
     writes, seen, stack = False, {out}, [out]
     found = False
     while stack:
@@ -84,10 +86,11 @@ def _is_written(out: Symbol, state: Symbol) -> bool:
 def residuals(
     body: Body, back: Program, primals: dict[Symbol, Symbol], states: dict[int, Symbol]
 ) -> Residuals | None:
-    """The residuals that the loop should keep for the steps back; None if its states are as small.
+    """Return the residuals that the loop stores for the reverse steps; None if its states take no
+    more memory.
 
-    `primals` are the inputs of `back` that the loop has too, with those of the body, and `states`
-    those of them that are states which the steps back read.
+    `primals` maps inputs of `back` to those of the body, and `states` maps numbers to the states
+    that the reverse steps read.
     """
     numbers = {states[k]: k for k in written_states(body) if k in states}
     if not numbers:
@@ -98,8 +101,8 @@ def residuals(
         for state in numbers
     }
     every = topological([*back.outputs, *back.checked])
-    known = {*primals}  # what depends on nothing that only the steps back have
-    moving = {*numbers}  # what depends on the states
+    known = {*primals}  # values that the forward step can compute
+    moving = {*numbers}  # values that depend on the states
     for symbol in every:
         if symbol.primitive is not None and all(
             arg in known for arg in symbol.args if isinstance(arg, Symbol)
@@ -131,7 +134,7 @@ def residuals(
 
 
 def _undone(body: Body, k: int, state: Symbol) -> Undone | None:
-    """How a state is had again, where it takes at most half of what it holds."""
+    """Return how to restore a state, if that takes at most half of its memory."""
     own = body.program.inputs[1 + body.constants + k]
     writes = writes_of(body.program.outputs[k], own)
     found = Undone(k, state, writes) if writes else None
@@ -149,8 +152,8 @@ def _bytes(symbol: Symbol) -> int:
 def _cut(
     wanted: Sequence[Symbol], moving: Container, sources: dict[Symbol, int], free: Container
 ) -> list[Symbol]:
-    """Values of few bytes, sources or what is computed from them, from which those that are wanted
-    can be computed; sources cost what they say, and what is `free` nothing."""
+    """Return a small set of values from which the wanted ones can be computed. `sources` have the
+    costs of states in bytes; those in `free` cost nothing."""
     cost: dict[Symbol, int] = {}
     is_kept: dict[Symbol, bool] = {}
     for symbol in topological(wanted):

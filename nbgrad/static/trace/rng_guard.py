@@ -1,7 +1,7 @@
-"""NumPy's generators in recorded functions: their numbers would be drawn once and for all.
+"""Refusal of NumPy's random generators in recorded functions, whose numbers would be constants.
 
-A generator leaves no trace in what it gives, so those that a function can reach, by closure, by
-global name or as an argument, are looked at before and after recording.
+A drawn number does not tell that it is random. So the states of the generators that a function can
+reach, as a captured or global variable or an argument, are compared before and after recording.
 """
 
 import dis
@@ -52,8 +52,8 @@ class Generators:
             stack += [value for _, value in named]
         generators.append(("random", np.random.mtrand._rand))  # pyright: ignore
         self._states = [(name, value, _state(value)) for name, value in generators]
-        # Calls that make a new generator are watched for: where one is only named, in a branch that
-        # is not taken, nothing is wrong.
+        # Calls that make a new generator are detected when they run: a name in a branch that is not
+        # taken is no error.
         self._makers = {code: _steps(code) for code in self._codes if _names_maker(code)}
         self._maker: types.CodeType | None = None
 
@@ -63,7 +63,7 @@ class Generators:
             sys.settrace(self._watch)
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        """Raise TraceError where one was drawn from, or made."""
+        """Raise TraceError if a generator was used or made."""
         if self._makers:
             sys.settrace(self._outer)
         if kind is not None:
@@ -91,8 +91,8 @@ def _names_maker(code: types.CodeType) -> bool:
 
 
 def _steps(code: types.CodeType) -> set[int]:
-    """Where the code of a function takes what makes generators. Those that are given a number as
-    their seed draw the same at every call, compiled or not."""
+    """Return the offsets of the instructions that make generators without a constant seed; a seeded
+    one draws the same numbers at each call."""
     steps = [s for s in dis.get_instructions(code) if s.opname not in ("PUSH_NULL", "PRECALL")]
     triples = zip(steps, steps[1:], steps[2:], strict=False)
     seeded = {

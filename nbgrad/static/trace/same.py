@@ -1,4 +1,4 @@
-"""Whether a program for named sizes is the one that is recorded for given sizes."""
+"""Comparison of programs: whether one for named sizes is the one recorded for given sizes."""
 
 import math
 from collections.abc import Mapping
@@ -14,27 +14,27 @@ from ...ir.sizes import is_dynamic, value_of
 from ...runtime.kinds import is_a
 from .program import Program
 
-# Numbers that are made of sizes by another formula agree up to this.
+# Relative difference of numbers computed from sizes by different formulas.
 _ROUNDING = 1e-13
-# What is kept of a body that was compiled, no part of it.
+# Attributes of bodies that are caches, which are not compared.
 _KEPT = ("lowered",)
 
 
 class Comparison:
-    """Compares a program that was recorded with stand-ins, which `naming` knows, with others."""
+    """Comparison of a program recorded with the stand-ins of `naming` with others."""
 
     def __init__(self, naming: Naming, program: Program):
         self.naming, self.program = naming, program
 
     def difference(self, other: Program, sizes: Mapping[str, int]) -> str | None:
-        """The line of the first op that the program recorded for these sizes has otherwise, or "";
-        None where both are the same, numbers included."""
+        """Return the line of the first op that differs in the program recorded for these sizes, or
+        ""; None if both programs are equal, numbers included."""
         with self.naming:
             return _Pairs(sizes).difference(self.program, other)
 
 
 class _Pairs:
-    """Values of the one program, each with that of the other."""
+    """A mapping of the values of one program to those of the other."""
 
     def __init__(self, sizes: Mapping[str, int]):
         self.sizes = sizes
@@ -69,7 +69,7 @@ class _Pairs:
         )
 
     def same(self, x: Any, y: Any) -> bool:
-        """Whether parts of programs are the same for the sizes."""
+        """Return whether parts of programs are equal for the sizes."""
         if x is y and not is_dynamic(x):
             return True
         if isinstance(x, Symbol):
@@ -95,7 +95,7 @@ class _Pairs:
         return self._same_fields(x, y)
 
     def _same_fields(self, x: Any, y: Any) -> bool:
-        """Objects of one class: bodies of loops, paths of views."""
+        """Compare objects of one class, such as bodies of loops, by their attributes."""
         names = [*getattr(x, "__dict__", ()), *getattr(type(x), "__slots__", ())]
         if not names:
             return x == y

@@ -1,4 +1,4 @@
-"""Samples of which some take part: what the others are given in the meantime, and keep."""
+"""Selection of samples in batched loops and choices, where only some samples take part."""
 
 from collections.abc import Iterable
 from math import prod
@@ -12,8 +12,8 @@ from ...transforms import stop_gradient
 
 
 def only(takes: Any, x: Any) -> Any:
-    """Samples where `takes` holds, and in place of the others the first of those: what is computed
-    of it is no worse than of that one, and no derivative goes on to it from there."""
+    """Return x with the samples that do not take part replaced by the first one that does, as a
+    constant: this adds no nan or error, and no derivative."""
     if not shape_of(x)[0]:
         return x
     first = nth(x, np.argmax(takes))
@@ -21,20 +21,20 @@ def only(takes: Any, x: Any) -> Any:
 
 
 def chosen(takes: Any, x: Any, y: Any) -> Any:
-    """Samples of x where `takes` holds, else of y, in the dtype of x."""
+    """Return the samples of x where `takes` is true, else those of y, in the dtype of x."""
     rows = np.reshape(takes, (-1, *(1,) * (len(shape_of(x)) - 1)))
     rows = rows if rows.dtype == bool else rows != 0  # layout of bools gives floats
     return _in_dtype(np.where(rows, x, y), x.dtype)
 
 
 def joined_samples(parts: Iterable) -> Any:
-    """Results of all samples, joined in one flat array for each."""
+    """Join the results in one flat array for each sample."""
     flat = [np.reshape(x, (shape_of(x)[0], prod(shape_of(x)[1:]))) for x in parts]
     return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
 
 
 def nth(x: Any, place: Any) -> Any:
-    """The sample at a place that is not known when it is recorded."""
+    """Return the sample at a position that is known only at run time."""
     return _in_dtype(x[place] if isinstance(x, Array) else np.asarray(x)[place], x.dtype)
 
 

@@ -1,7 +1,7 @@
-"""Writes of a step, and how they are taken back.
+"""Writes of a loop step to parts of a state, and their undoing in the reverse pass.
 
-A state that a step writes parts of is had again, walking back, from the state after the step and
-what the step wrote over: a row a step in place of a state a step.
+The state before a step is restored from the state after it and the overwritten elements, so a loop
+stores a row per step instead of a state per step.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ...rules.index import gather, index_row
 
 
 class Write(NamedTuple):
-    """A write of a step to `below`, or an addition, at an index that `positions` fill."""
+    """A write or an addition to `below` at an index, whose arrays of positions are `positions`."""
 
     below: Symbol
     index: Any
@@ -27,13 +27,12 @@ class Write(NamedTuple):
         return symbol_of(bind(index_row, self.below, index=self.index))
 
     def needs(self) -> list[Symbol]:
-        """The symbols that are needed to take the write back."""
+        """Return the symbols that are needed to undo the write."""
         return [self.overwritten(), *(p for p in self.positions if isinstance(p, Symbol))]
 
 
 def writes_of(out: Symbol, state: Symbol) -> list[Write] | None:
-    """The writes that lead from a state to the next one, the first one first; None where anything
-    else does."""
+    """Return the writes that turn a state into the next one, in order; None if other ops do."""
     writes: list[Write] = []
     while out is not state:
         name = _name_of(out)
@@ -79,8 +78,8 @@ def _is_scatter(term: Any) -> bool:
     return isinstance(term, Symbol) and _name_of(term) in ("scatter", "scatter_at")
 
 
-def taken_back(state: Any, writes: Sequence[Write], known: dict[Symbol, Any]) -> Any:
-    """The state before a step from the one after it; `known` has what the writes need."""
+def undo(state: Any, writes: Sequence[Write], known: dict[Symbol, Any]) -> Any:
+    """Return the state before a step from the one after it; `known` has what `Write.needs`."""
     for write in reversed(writes):
         old = known[write.overwritten()]
         if write.positions:

@@ -93,11 +93,7 @@ def changes_unnoticed() -> AbstractContextManager:
 
 def numbers_as_they_come() -> AbstractContextManager:
     """`@njit` code hands bytes and integers to a program of floats."""
-
-    def solid(signature):
-        return [f"{name} = contiguous({name})" for name in signature.arguments() if name[0] == "a"]
-
-    return patch("nbgrad.static.entry.njit_entry.solid", solid)
+    return patch("nbgrad.static.entry.njit_entry.number_lines", lambda signature: [])
 
 
 DEFECTS: dict[str, Callable[[], AbstractContextManager]] = {
