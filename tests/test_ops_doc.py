@@ -12,7 +12,7 @@ PATH = Path(nbgrad.__file__).parent.parent / "docs" / "ops.md"
 
 def test_ops_doc_is_what_the_registry_says():
     found = PATH.read_text(encoding="utf-8")
-    assert found == table(), "docs/ops.md is old: run python -m tests.ops_page > docs/ops.md"
+    assert found == table(), "docs/ops.md is old: run python tests/ops_page.py > docs/ops.md"
 
 
 def test_every_row_and_function_is_described():

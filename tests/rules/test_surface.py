@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.rows import PLAIN_PYTHON
+from helpers.supported.of_numpy import surface, unknown
 from helpers.surface_calls import CALLS, DATA, function_of, results
 
 import nbgrad
 from nbgrad.core.array import functions
-from nbgrad.rules.coverage import surface, unknown
 
 ENTRIES = list(surface())
 DEPRECATED = {
@@ -33,8 +33,8 @@ def test_nothing_of_numpy_is_unknown():
     assert not missing, (
         f"NumPy {np.__version__} has {', '.join(missing)}, of which nbgrad says nothing: write "
         "each as a function with @implements in nbgrad/rules/, or refuse it with an alternative in "
-        "nbgrad/rules/refused.py, or name it in nbgrad/rules/coverage.py with why it has no "
-        "gradient"
+        "nbgrad/rules/refused.py, or name it in tests/helpers/supported/of_numpy.py with why "
+        "it has no gradient"
     )
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import scipy.special
 from helpers.children import run
+from helpers.supported.of_special import special as entries
+from helpers.supported.of_special import unknown_special
 
 import nbgrad
 from nbgrad import NoRuleError, special, track
 from nbgrad.kernels.scalar import library
 from nbgrad.rules.refused import REFUSED
 from nbgrad.rules.special import gammas
-from nbgrad.rules.special.coverage import special as entries
-from nbgrad.rules.special.coverage import unknown_special
 
 X = np.array([[0.3, -1.2, 2.0], [0.0, 0.7, -0.4]])
 
@@ -92,7 +92,7 @@ def test_nothing_of_scipy_special_is_unknown():
     assert not missing, (
         f"SciPy {scipy.__version__} has {', '.join(missing)}, of which nbgrad says nothing: write "
         "each in nbgrad/rules/, or refuse it with the way round in rules/refused.py, or "
-        "name it in nbgrad/rules/special/coverage.py with why it has no gradient"
+        "name it in tests/helpers/supported/of_special.py with why it has no gradient"
     )
 
 

@@ -1,7 +1,8 @@
 """Refusal of NumPy's random generators in recorded functions, whose numbers would be constants.
 
 A drawn number does not tell that it is random. So the states of the generators that a function can
-reach, as a captured or global variable or an argument, are compared before and after recording.
+reach, through captured and global variables, defaults, arguments, attributes and containers, are
+compared before and after recording.
 """
 
 import dis
@@ -10,6 +11,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -22,6 +24,8 @@ from .closure import closed, is_users
 Event: TypeAlias = Literal["call", "line", "return", "exception", "opcode"]
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _MAKERS = ("default_rng", "RandomState")
+_OURS = "builtins", "nbgrad", "numpy", "numba", "scipy"
+_MOST, _LONG = 10_000, 1_000  # values that are looked at; items of a container
 
 
 class Generators:
@@ -29,33 +33,49 @@ class Generators:
 
     def __init__(self, f: Callable, arguments: Iterable[object]):
         self._codes: list[types.CodeType] = []
-        generators: list[tuple[str, Any]] = [
-            ("", leaf) for leaf in arguments if isinstance(leaf, _GENERATORS)
-        ]
-        seen: set[int] = set()
-        stack: list[Any] = [f]
-        while stack:
-            function = stack.pop()
-            function = function.__func__ if type(function) is types.MethodType else function
-            while isinstance(function, Wrapper):  # a transformation of another's result
-                function = function.function
-            if not issubclass(type(function), types.FunctionType) or id(function) in seen:
-                continue
-            seen.add(id(function))
-            named = list(closed(function))
-            if is_users(function):
-                self._codes += nested(function.__code__)
-                scope = function.__globals__
-                names = {name for code in nested(function.__code__) for name in code.co_names}
-                named += [(name, scope[name]) for name in sorted(names) if name in scope]
-            generators += [(name, value) for name, value in named if isinstance(value, _GENERATORS)]
-            stack += [value for _, value in named]
+        generators: list[tuple[str, Any]] = []
+        seen: dict[int, Any] = {}  # the values too: their numbers are not used again
+        stack: list[tuple[str, Any]] = [("", f), *(("", leaf) for leaf in arguments)]
+        while stack and len(seen) < _MOST:
+            name, value = stack.pop()
+            if isinstance(value, _GENERATORS):
+                generators.append((name, value))
+            elif id(value) not in seen:
+                seen[id(value)] = value
+                stack += self._reached(value)
         generators.append(("random", np.random.mtrand._rand))  # pyright: ignore
         self._states = [(name, value, _state(value)) for name, value in generators]
         # Calls that make a new generator are detected when they run: a name in a branch that is not
         # taken is no error.
         self._makers = {code: _steps(code) for code in self._codes if _names_maker(code)}
         self._maker: types.CodeType | None = None
+
+    def _reached(self, value: Any) -> Iterable[tuple[str, Any]]:
+        """The values that a function, an object or a container holds, with their names."""
+        if isinstance(value, Wrapper):  # a transformation of another's result
+            return [("", value.function)]
+        if type(value) is types.MethodType:
+            return [("", value.__func__), ("", value.__self__)]
+        if isinstance(value, partial):
+            return [("", x) for x in (value.func, *value.args, *value.keywords.values())]
+        if isinstance(value, types.FunctionType):
+            held = [*closed(value), *(("", x) for x in value.__defaults__ or ())]
+            held += (value.__kwdefaults__ or {}).items()
+            if is_users(value):
+                codes = nested(value.__code__)
+                self._codes += codes
+                names = {name for code in codes for name in code.co_names}
+                held += [(x, value.__globals__[x]) for x in sorted(names & {*value.__globals__})]
+            return held
+        if type(value) in (list, tuple) and len(value) < _LONG:
+            return [("", x) for x in value]
+        if type(value) is dict and len(value) < _LONG:
+            return [(str(name), x) for name, x in value.items()]
+        kind = type(value)
+        if issubclass(kind, (type, types.ModuleType)) or kind.__module__.partition(".")[0] in _OURS:
+            return ()
+        attributes = (getattr(value, "__dict__", None) or {}).items()
+        return [*attributes, *([("", value.__call__)] if callable(value) else [])]
 
     def __enter__(self) -> None:
         self._outer = sys.gettrace()

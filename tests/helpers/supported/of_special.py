@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...core.functions import functions, no_rule, remedies
-from ...core.primitive import Primitive
-from ..coverage import Entry
-from ..refused import OURS
+from nbgrad.core.functions import functions, no_rule, remedies
+from nbgrad.core.primitive import Primitive
+from nbgrad.rules.refused import OURS
+
+from .of_numpy import Entry
 
 __all__ = ["special", "unknown_special"]
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.functions import functions, remedies
-from ..core.primitive import Primitive
-from .families import Elementwise, Nondifferentiable, ufunc_primitives
+from nbgrad.core.functions import functions, remedies
+from nbgrad.core.primitive import Primitive
+from nbgrad.rules.families import Elementwise, Nondifferentiable, ufunc_primitives
 
 __all__ = ["Entry", "surface", "unknown"]
 
