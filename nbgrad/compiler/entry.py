@@ -123,14 +123,17 @@ def entry(
     if not layout.IS_KNOWN:
         return _in_python(run, parameters, slots, dtypes, result, raised)
     order, rows, lengths = _rows(parameters, whole_tuples)
+    news = sum(isinstance(x, New) for x in parameters)
     operations = _operations(result, dtypes, order)
+    for row in range(len(rows) - news, len(rows)):
+        if (step := 8 * row + code.SAME) in operations:  # the last one takes the reference
+            operations[-1 - operations[::-1].index(step)] += code.TAKEN - code.SAME
     compared = range(0) if may_overlap else _compared(parameters)
     lengths_at = code.HEADER + code.ROW * len(rows)
     operations_at = lengths_at + len(lengths)
     constants_at = operations_at + len(operations)
     pairs = [word for pair in (constants or {}).items() for word in pair]
     deferred = 0 if definition is None else code.ANY_FAULT if defers_errors else code.MISSHAPED
-    news = sum(isinstance(x, New) for x in parameters)
     head = {
         code.RUN: run, code.FREES: not keeps_gil, code.ARGUMENTS: count, code.ROWS: len(rows),
         code.NEW_FROM: len(rows) - news, code.SLOTS: slots, code.FIRST: compared.start,
@@ -146,7 +149,7 @@ def entry(
     words = [head[i] for i in range(code.HEADER)]
     words += [word for row in rows for word in row] + lengths + operations + pairs
     table = np.array(words, np.int64)
-    size = 8 * (2 * slots + len(dtypes) + len(rows) + len(operations))
+    size = max(slots, len(dtypes), len(rows), len(operations))
     exceptions = tuple((type(error), error.args) for error in raised)
     own = table, exceptions, definition, [getattr(x, "dtype", None) for x in parameters], kept
     return builtin(name, code.code(code.room(size)), own)

@@ -33,7 +33,7 @@ KIND, EXPECTED, SLOT, AXES, LENGTHS, LENGTH_COUNT, ITEMSIZE, PLACE, ELEMENT, ROW
 # Kinds of rows; to that of arrays the flags are added that an array must have.
 FLOATS, SCALARS, INTEGERS, BOOLS, TUPLES, ARRAYS = *range(5), 8
 # Kinds of steps that make the result.
-A_FLOAT, AN_INTEGER, UNSIGNED, A_BOOL, NOTHING, SAME = range(6)
+A_FLOAT, AN_INTEGER, UNSIGNED, A_BOOL, NOTHING, SAME, TAKEN = range(7)
 # Faults: 0 is none, -1 an exception that is set, others count the exceptions of the list.
 UNFIT, MISSHAPED, OVERLAPPING, IS_SET = 1, 2, 3, -1
 ANY_FAULT = 2**31
@@ -67,10 +67,8 @@ _status_of, _made_by = _c("", _I4), _c("")  # at an address
 def entry(own, args, given, names, size):
     """Check the arguments, run the machine code and return the result."""
     table = at_i8(at_i8(own[_ITEMS])[_DATA])
-    words = i8(scratch(size), 0)
-    sizes = shift(words, table[SLOTS])
-    numbers = shift(sizes, table[SLOTS])
-    objects = shift(numbers, table[NUMBERS])
+    words, sizes, numbers = i8(scratch(size), 0), i8(scratch(size), 0), i8(scratch(size), 0)
+    objects, stack = i8(scratch(size), 0), i8(scratch(size), 0)
     fault, result, is_launch = UNFIT, 0, table[IS_LAUNCH]
     if given == table[ARGUMENTS] and names == 0:
         fault = _check(table, args, words, sizes, objects)
@@ -84,7 +82,7 @@ def entry(own, args, given, names, size):
         if fault == 0:
             if is_launch != 0:
                 _fill(table, numbers, objects)
-            result = _build(table, numbers, objects)
+            result = _build(table, numbers, objects, stack)
         if is_launch != 0:
             _drop(table, objects)
     if fault <= 0:
@@ -106,9 +104,9 @@ def _check(table, args, words, sizes, objects):
         x = at_i8((args if kind == TUPLES else at_i8(taken))[row[PLACE]])
         objects[i] = address(x)
         if kind >= ARRAYS:
-            fault = _check_array(table, row, x, words, sizes)
+            fault = _check_array(table, row, kind, x, words, sizes)
         elif kind < TUPLES:
-            fault = _check_number(row, x, shift(words, row[SLOT]))
+            fault = _check_number(row, kind, x, shift(words, row[SLOT]))
         elif x[_TYPE] == address(_tuple()) and row[AXES] <= x[_HEAD] <= row[LENGTH_COUNT]:
             taken = address(shift(x, _ITEMS))
         else:
@@ -118,15 +116,13 @@ def _check(table, args, words, sizes, objects):
     return 0
 
 
-def _check_number(row, x, place):
-    kind, expected, found = row[KIND], row[EXPECTED], x[_TYPE]
+def _check_number(row, kind, x, place):
+    expected, found = row[EXPECTED], x[_TYPE]
     if kind <= SCALARS:
         place[0] = x[_HEAD]
-        if found == expected:
+        if kind == FLOATS and found == address(_float()) or found == expected:
             return 0
-        if kind == FLOATS and (found == address(_float()) or _is_subtype(found, _float()) != 0):
-            return 0
-        return UNFIT
+        return 0 if kind == FLOATS and _is_subtype(found, _float()) != 0 else UNFIT
     if kind == INTEGERS:
         if found != address(_integer()) and found != expected:
             if found == address(_bool()) or _is_subtype(found, _integer()) == 0:
@@ -137,13 +133,12 @@ def _check_number(row, x, place):
     return 0 if found == address(_bool()) or found == expected else UNFIT
 
 
-def _check_array(table, row, x, words, sizes):
-    mask, expected, slot, element = row[KIND] - ARRAYS, row[EXPECTED], row[SLOT], row[ELEMENT]
+def _check_array(table, row, kind, x, words, sizes):
     if x[_TYPE] != table[NDARRAY]:
-        words[slot] = x[_HEAD]
-        is_scalar = element == 8 and row[AXES] == 0 and x[_TYPE] == table[DOUBLE]
+        words[row[SLOT]] = x[_HEAD]
+        is_scalar = row[ELEMENT] == 8 and row[AXES] == 0 and x[_TYPE] == table[DOUBLE]
         return 0 if is_scalar else UNFIT
-    halves = at_i4(address(x))
+    halves, mask, expected = at_i4(address(x)), kind - ARRAYS, row[EXPECTED]
     if halves[_FLAGS] & mask != mask:
         return UNFIT
     if x[_DTYPE] != expected:
@@ -162,6 +157,7 @@ def _check_array(table, row, x, words, sizes):
                 return MISSHAPED
             words[~length] = n
         size *= n
+    slot, element = row[SLOT], row[ELEMENT]
     sizes[slot] = size
     if element == 0:
         words[slot] = x[_DATA]
@@ -230,11 +226,11 @@ def _fill(table, numbers, objects):
                 at_f8(at_i8(objects[i])[_DATA])[0] = number
 
 
-def _build(table, numbers, objects):
+def _build(table, numbers, objects, stack):
     """The result, which is built on a stack of objects; 0 where memory is missing."""
-    stack, top = shift(objects, table[ROWS]), 0
+    top, steps = 0, shift(table, table[PROGRAM])
     for i in range(table[STEPS]):
-        operation = table[table[PROGRAM] + i]
+        operation = steps[i]
         if operation < 0:
             x = _new_tuple(~operation)
             if x != 0:
@@ -262,26 +258,30 @@ def _object(kind, i, numbers, objects):
         return _new_unsigned(numbers[i])
     if kind == A_BOOL:
         return _new_bool(numbers[i])
+    if kind == TAKEN:
+        taken = objects[i]
+        objects[i] = 0
+        return taken
     x = objects[i] if kind == SAME else address(_none())
     _hold(x)
     return x
 
 
 def _drop(table, objects):
-    """Release the new arrays, to which a result has references of its own."""
+    """Release the new arrays that the result has not taken."""
     for i in range(table[NEW_FROM], table[ROWS]):
         if objects[i] != 0:
             _release(objects[i])
 
 
-def room(size: int) -> int:
-    """A size of the stack that fits: few of them, since each has code of its own."""
-    return 4096 if size <= 4096 else 1 << (size - 1).bit_length()
+def room(words: int) -> int:
+    """A size of blocks on the stack that fits: few of them, since each has code of its own."""
+    return 1024 if words <= 128 else 8 << (words - 1).bit_length()
 
 
 @cache
 def code(size: int) -> int:
-    """The address of the C function with `size` bytes on the stack."""
+    """The address of the C function with blocks of `size` bytes on the stack."""
     types = [Pointer(_I8), Pointer(_I8), _I8, _I8, Constant(size)]
 
     def write() -> tuple:
