@@ -80,7 +80,7 @@ def entry(own, args, given, names, size):
         if fault == 0:
             fault = _run(table, words, numbers)
         if fault == 0:
-            if is_launch != 0:
+            if is_launch != 0 and table[NUMBERS] != 0:
                 _fill(table, numbers, objects)
             result = _build(table, numbers, objects, stack)
         if is_launch != 0:
@@ -229,6 +229,8 @@ def _fill(table, numbers, objects):
 def _build(table, numbers, objects, stack):
     """The result, which is built on a stack of objects; 0 where memory is missing."""
     top, steps = 0, shift(table, table[PROGRAM])
+    if table[STEPS] == 1 and steps[0] >= 0:
+        return _object(steps[0] & 7, steps[0] >> 3, numbers, objects)
     for i in range(table[STEPS]):
         operation = steps[i]
         if operation < 0:
