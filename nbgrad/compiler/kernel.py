@@ -49,7 +49,7 @@ _kernels: dict[tuple[str, str, bool], "Kernel"] = {}
 
 class KernelDispatcher(CPUDispatcher):
     """Numba's dispatcher, for code that Numba compiles. Python's calls are those of `__call__`, a
-    slot: an entry of ours."""
+    slot: an entry of ours. A call without one raises AttributeError."""
 
     __slots__ = ("__call__",)
 

@@ -59,8 +59,10 @@ def code_of(function: Callable, content: str, kinds: tuple[Any, ...]) -> Code:
     """The machine code of a function, which follows from `content`, for types of arguments: dtypes,
     `ArrayType` and tuples of these. Raises Unsupported."""
     parts = [part for kind in kinds for part in (kind if isinstance(kind, tuple) else (kind,))]
-    if not all(isinstance(part, (np.dtype, ArrayType)) for part in parts):
-        raise Unsupported("arguments that are neither numbers nor arrays")
+    for part in parts:
+        if not isinstance(part, (np.dtype, ArrayType)):
+            name = function.__name__
+            raise Unsupported(f"{name} of {part}: arguments are arrays and numbers of 64 bits")
 
     def write() -> tuple[str, Callable, Any]:
         found = entry_of(function, kinds)
