@@ -136,7 +136,7 @@ def entry(
     deferred = 0 if definition is None else code.ANY_FAULT if defers_errors else code.MISSHAPED
     head = {
         code.RUN: run, code.FREES: not keeps_gil, code.ARGUMENTS: count, code.ROWS: len(rows),
-        code.NEW_FROM: len(rows) - news, code.SLOTS: slots, code.FIRST: compared.start,
+        code.NEW_FROM: len(rows) - news, code.FIRST: compared.start,
         code.LAST: compared.stop, code.NUMBERS: len(dtypes), code.PROGRAM: operations_at,
         code.STEPS: len(operations), code.CONSTANTS: constants_at,
         code.CONSTANT_COUNT: len(pairs) // 2, code.DEFERRED: deferred,

@@ -25,9 +25,9 @@ __all__ = ["code", "room"]
 
 # Words of the head of the table.
 (
-    RUN, FREES, ARGUMENTS, ROWS, NEW_FROM, SLOTS, FIRST, LAST, NUMBERS, PROGRAM, STEPS, CONSTANTS,
+    RUN, FREES, ARGUMENTS, ROWS, NEW_FROM, FIRST, LAST, NUMBERS, PROGRAM, STEPS, CONSTANTS,
     CONSTANT_COUNT, DEFERRED, COUNTER, NDARRAY, DOUBLE, NEW_ARRAY, IS_LAUNCH, HEADER,
-) = range(20)  # fmt: skip
+) = range(19)  # fmt: skip
 # Words of a row.
 KIND, EXPECTED, SLOT, AXES, LENGTHS, LENGTH_COUNT, ITEMSIZE, PLACE, ELEMENT, ROW = range(10)
 # Kinds of rows; to that of arrays the flags are added that an array must have.
@@ -120,7 +120,7 @@ def _check_number(row, kind, x, place):
     expected, found = row[EXPECTED], x[_TYPE]
     if kind <= SCALARS:
         place[0] = x[_HEAD]
-        if kind == FLOATS and found == address(_float()) or found == expected:
+        if (kind == FLOATS and found == address(_float())) or found == expected:
             return 0
         return 0 if kind == FLOATS and _is_subtype(found, _float()) != 0 else UNFIT
     if kind == INTEGERS:

@@ -96,6 +96,16 @@ def test_what_was_not_foreseen_goes_to_the_general_function():
     assert call(readonly, whole, np.float64(0.5))[2] is readonly
 
 
+def test_a_new_array_may_be_returned_twice():
+    x, new = Given((0,), (2,), F8), New((2,), F8)
+    launch = Launch(_blend, (x, x, Number((1,)), new, new, Literal(2)), (3, 4, 3))
+    out, scratch, again = launcher(launch, 2, _asked)(np.array([1.0, 2.0]), 0.5)
+    assert out is again and out is not scratch
+    assert out.tolist() == [2.5, 5.0] and scratch.tolist() == [0.5, 1.0]
+    del again
+    assert sys.getrefcount(out) == sys.getrefcount(scratch) == 2
+
+
 def test_matrices_keep_their_axes():
     x, _ = _arrays(F4)
     new = New((3, 2), F4, False)
