@@ -1,6 +1,6 @@
 """A C function that compares memory before it calls another function: words, items of dicts and
-bytes of arrays must be unchanged, and no argument may be an instance of a subclass of ndarray, as
-Numba treats masked arrays as plain ones."""
+bytes of arrays must be unchanged, and no argument may be an instance of a subclass of ndarray, such
+as a masked array, whose mask would be ignored."""
 
 import ctypes
 from collections.abc import Callable, Sequence

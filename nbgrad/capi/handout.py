@@ -1,4 +1,4 @@
-"""C versions of the functions that set gradients after a backward pass and that forget them.
+"""C versions of `_hand_out`, which sets gradients after a backward pass, and `_reset`.
 
 No other thread and no signal handler runs in the middle, so nothing has to be undone.
 """

@@ -3,8 +3,8 @@
 One C function, that of `entry_code.py`, serves all of them: compiled programs, kernels, and
 launchers of eager ops. Its table says what each argument must be: it checks arrays by type, dtype,
 layout and lengths, and numbers by their types. Then it compares the memory of results with that of
-other arrays, creates new arrays, runs the code, and makes Python's objects of the numbers that this
-gives.
+other arrays, creates new arrays, runs the code, and makes Python objects of the numbers that this
+returns.
 
 `run` of an entry is `i32 run(ptr words, ptr numbers)`: words are the addresses of arrays, the bytes
 of numbers and lengths of axes, each in its slot; numbers are what it returns. It gives 0, or the

@@ -1,8 +1,10 @@
-"""`Kernel` and the decorators that make one of a Python function, with Numba's compiler flags.
+"""`Kernel`, a function that is compiled at its first call, and the decorators that make kernels.
 
-A `Kernel` is a Python function that Numba compiles at its first call, or loads from our disk
-cache. Kernels take arrays and numbers by position, write into output arrays of the caller, and
-allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain Python.
+An entry for the types of its arguments checks these and calls the machine code (`kernel_call.py`).
+Our front end compiles it, or the disk cache has it. For code that Numba compiles, each kernel has a
+dispatcher of Numba, too (`pipeline.py`). Kernels take arrays and numbers by
+position, write into output arrays of the caller, and allocate nothing. With
+`NUMBA_DISABLE_JIT` set they run as plain Python.
 """
 
 import contextlib
@@ -74,9 +76,9 @@ def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any
 class Kernel:
     """A function that is compiled at its first call.
 
-    `dispatcher` is what hot code calls; calling the kernel itself means the same and counts.
-    `launched` is where launchers count their calls. Other threads of Python may run meanwhile,
-    which costs a call some 25 ns. Numba reads the text of a `shell`.
+    Hot code calls `dispatcher`; calling the kernel does the same and counts the call. Launchers
+    count their calls in `launched`. The GIL is released during a call, which costs some 25 ns.
+    Numba itself compiles a `shell`.
     """
 
     __slots__ = ("_content", "_pipeline", "calls", "dispatcher", "function", "launched", "name")

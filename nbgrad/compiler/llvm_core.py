@@ -1,4 +1,4 @@
-"""The cores of programs as LLVM assembly: kernels and calls, one after another.
+"""The cores of programs as LLVM assembly: kernel calls and other steps, in order.
 
 The function of a core takes pointers and numbers in the order of its parameters, or, of a program
 of many arrays, a table of their addresses in place of the pointers.

@@ -1,8 +1,8 @@
 """How Numba's dispatchers compile functions of ours.
 
-`Outside` is for functions that Python calls, `Inside` for those that only code of Numba calls: it
-stops at LLVM code that is not yet optimized, since Numba optimizes what is linked into a caller
-with it. Our own front end, `front/`, reads both. Numba compiles a `Shell`, which makes arrays.
+`Outside` is for functions that Python calls, `Inside` for functions that only code compiled by
+Numba calls: it stops before optimization, since Numba optimizes them together with the caller. Our
+own front end, `front/`, compiles both. Numba itself compiles a `Shell`, which allocates arrays.
 """
 
 from typing import Any, ClassVar
@@ -156,9 +156,12 @@ class Outside(_Pipeline):
 class Shell(Compiler):
     """For entries of `@njit` code, which Numba compiles: their libraries can be stored."""
 
+    def __init__(self, typing: Any, target: Any, *rest: Any):
+        refresh(target)  # before Numba does
+        super().__init__(typing, target, *rest)
+
     def compile_extra(self, func):
         state = self.state
-        refresh(state.targetctx)
         state.library = Library(state.targetctx.codegen(), func.__qualname__)
         return super().compile_extra(func)
 

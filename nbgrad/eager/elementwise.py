@@ -1,5 +1,5 @@
-"""Plans of elementwise primitives: kernels emitted from the primitive itself, from its body and
-from its rule recorded on symbols, and straight functions that call them."""
+"""Plans of elementwise primitives: kernels emitted from the scalar body of the primitive and from
+its recorded pullback, and generated straight-line functions that call them."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,14 +34,15 @@ from .plans import Plan, abstract, fit, is_uniform, may_be_uniform
 
 # How a kernel takes an argument.
 RAVEL, ITEM, NUMBER, WIDEN = range(4)
-# An argument of a kernel: the code that hands it over, and how a launcher does; None: not at all.
+# An argument of a kernel: the code that passes it, and its operand in a launch; None if no launcher
+# can pass it.
 Passed: TypeAlias = tuple[str, Operand | None]
 
 
 class ElementwisePlan(Plan):
     """An elementwise primitive: emitted kernels over a collapsed loop.
 
-    One kind for a primitive of two arguments says that both are the same node: `x * x` has one
+    A primitive of two arguments has one kind if both arguments are the same node: `x * x` has one
     cotangent.
     """
 
@@ -93,7 +94,7 @@ class ElementwisePlan(Plan):
         return patterns, loads, (rows, columns) if nested else ()
 
     def widen(self, position: int, value) -> np.ndarray:
-        """An argument that no loop can follow, or of another dtype, as a full flat copy."""
+        """A full flat copy of an argument of another dtype, or whose broadcast fits no pattern."""
         dtype = np.dtype(bool) if position in self.primitive.conditions else self.dtype
         return np.array(np.broadcast_to(value, self.shape), dtype, order="C").ravel()
 
@@ -173,8 +174,8 @@ class ElementwisePlan(Plan):
         return [emission.NAMES.index(name) for name in reads if name in emission.NAMES]
 
     def _pull(self, need: tuple[bool, ...], uniform: bool = False) -> Callable[..., Sequence]:
-        """The fused pullback for one choice of arguments that want a cotangent, from a cotangent
-        that may be `uniform`."""
+        """The fused pullback for the arguments that `need` selects; with `uniform`, for a `uniform`
+        cotangent."""
         traced = emission.pullback_of(self.primitive, self.params, need, self.same)
         names = emission.NAMES[: len(need)]
         own = [getattr(abstract(kind), "shape", ()) for kind in self.kinds]
@@ -253,8 +254,8 @@ class ElementwisePlan(Plan):
         run: Any = None,
         early: Sequence[str] = (),
     ) -> Callable:
-        """A straight function that prepares arrays and calls a kernel: it runs for every op. In
-        its `early` lines it may return without that."""
+        """Generate a function that prepares arrays and calls a kernel, without branches, as it runs
+        for every op. Its `early` lines may return before the call."""
         namespace = {
             "array": np.array, "empty": np.empty, "dtype": self.dtype, "widen": self.widen,
             "fit": fit, "kinds": self.kinds, "kernel": kernel, "call": run,
@@ -272,7 +273,7 @@ class ElementwisePlan(Plan):
         results: Any,
         install: Callable,
     ) -> Callable:
-        """The function, until it has been called often, where a launcher does the same."""
+        """The function, replaced by a launcher, if one is possible, once it is hot."""
         operands = [operand for _, operand in passed if operand is not None]
         if len(operands) < len(passed) or not is_short(prod(self.shape)):
             return function

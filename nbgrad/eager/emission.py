@@ -1,7 +1,8 @@
-"""Reading elementwise primitives by symbols, to emit their kernels.
+"""Emission of the kernels of elementwise primitives.
 
-The rule of a primitive is recorded once on scalar symbols. That gives single assignment, shared
-subexpressions, and which arguments the pullback reads; `kernels/loops.py` puts it into loops.
+The pullback rule of a primitive is recorded once on scalar symbols. The recording is in single
+assignment, shares subexpressions, and shows which arguments the pullback reads; `kernels/loops.py`
+puts it into loops.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,10 +41,10 @@ def body_of(primitive: Any, params: dict, whole: bool = False) -> Expr:
 def steps_of(
     outputs: Sequence, names: dict[Symbol, str]
 ) -> tuple[list[Assign], list[Operand], set[str]]:
-    """Scalar steps that compute `outputs`, the names (or numbers) of those, and the inputs that are
-    read.
+    """Scalar steps that compute `outputs`, the names (or numbers) of the outputs, and the names of
+    the inputs that are read.
 
-    `names` holds what is given: the walk from the outputs ends there.
+    `names` has the inputs, at which the walk from the outputs ends.
     """
     steps: list[Assign] = []
     labels = dict(names)
@@ -69,16 +70,16 @@ def steps_of(
 
 
 def recorded(f: Callable, arity: int) -> tuple[Any, list[Symbol]]:
-    """What a function gives for so many symbols of numbers, and those."""
+    """Call `f` on `arity` scalar symbols. Returns its result and the symbols."""
     builder = Builder(level=0)
     args = [builder.input(_SCALAR) for _ in range(arity)]
     return f(*args), args
 
 
 def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
-    """A function of so many numbers, recorded as one scalar expression over `NAMES`: the
-    expression, the names that it reads, and of how many steps it is. Raises OverflowError where it
-    is too long."""
+    """Record a function of `arity` numbers as one scalar expression over `NAMES`. Returns the
+    expression, the names that it reads and the number of its steps. Raises OverflowError if it is
+    too long."""
     output, args = recorded(f, arity)
     steps, (result,), used = steps_of([output], dict(zip(args, NAMES, strict=False)))
     expressions: dict[str, Expr] = {name: arg(name) for name in NAMES[:arity]}
@@ -95,7 +96,8 @@ def expression(f: Callable, arity: int) -> tuple[Expr, set[str], int]:
 
 
 def pullback_of(primitive: Primitive, params: dict, need: tuple[bool, ...], same: bool) -> Traced:
-    """The rule of an elementwise primitive, recorded; `same` says that both arguments are one."""
+    """The recorded pullback of an elementwise primitive; with `same`, both arguments are one
+    array."""
     return _pullback_of(primitive, tuple(params.items()), need, same)
 
 
@@ -121,8 +123,8 @@ def _pullback_of(primitive: Primitive, params: tuple, need: tuple[bool, ...], sa
 def forward_loops(
     primitive: Any, params: dict, patterns: Sequence[Pattern], out: Pattern = "full"
 ) -> Loops:
-    """The kernel of `(args..., out)` for arguments that lie as `patterns` say; of numbers that give
-    a number, a kernel that returns it."""
+    """The kernel of `(args..., out)` for arguments with these patterns; if all are numbers, a
+    kernel that returns its result."""
     names = NAMES[: len(patterns)]
     steps = (Assign("out", body_of(primitive, params), names, DOUBLE, DOUBLE),)
     reads, writes = tuple(map(KernelOperand, names, patterns)), (KernelOperand("out", out),)
@@ -133,8 +135,8 @@ def pullback_loops(
     primitive: Any, traced: Traced, patterns: Sequence[Pattern], positions: tuple[int, ...],
     out: Pattern = "full", uniform: bool = False,
 ) -> Loops:  # fmt: skip
-    """The kernel of `(ct, reads..., cotangents of positions...)`; of numbers alone, a kernel that
-    returns those. Where ct is `uniform` it is a number."""
+    """The kernel of `(ct, reads..., cotangents of positions...)`; if all are numbers, a kernel that
+    returns the cotangents. With `uniform`, ct is a number."""
     by_name: dict[str, Pattern] = {**dict(zip(NAMES, patterns, strict=False)), "out": out}
     reads = [KernelOperand(name, by_name[name]) for name in traced.reads]
     reads.insert(0, KernelOperand("ct", "number" if uniform else out))

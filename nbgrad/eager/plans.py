@@ -1,9 +1,9 @@
 """Plans: how one op runs on plain arrays, decided once for given shapes and dtypes.
 
-A primitive and the kinds of its arguments give a plan: `forward(*args)` and, for each set of
-arguments that want a cotangent, a pullback. That of an elementwise primitive stands in
-`elementwise.py`; primitives of other families bring their own plan class, or run their functions as
-they are (`FunctionPlan`).
+A primitive and the kinds of its arguments determine a plan: `forward(*args)` and, for each set of
+arguments that need a cotangent, a pullback. The plan of elementwise primitives is in
+`elementwise.py`; other primitives have their own plan class, such as `SumPlan` in `sums.py`, or
+call their functions directly (`FunctionPlan`).
 """
 
 import threading
@@ -22,7 +22,7 @@ from ..kernels.unbroadcast import unbroadcast
 
 # Plans kept for each primitive: memory stays bounded in a program with ever new shapes.
 LIMIT = 4096
-# Elements from which on it pays not to write an array of one number.
+# The length from which a cotangent that is one number everywhere is not written out.
 UNIFORM = 1 << 16
 _building = fork_safe(threading.RLock())
 
@@ -30,8 +30,8 @@ _building = fork_safe(threading.RLock())
 class Plan:
     """One primitive for given kinds of arguments.
 
-    A kind is the Aval of an argument that wants a cotangent, `aval.constant` for a plain array, or
-    `float` or `int` for a Python number. `need` says which want one; `forward(*args)` computes.
+    The kind of a tracked argument is its Aval, of a plain array `aval.constant`, of a Python number
+    `float` or `int`. `need` says which arguments need a cotangent: the tracked ones.
     """
 
     __slots__ = ("aval", "kinds", "need", "params", "primitive")
@@ -41,10 +41,9 @@ class Plan:
     writes = False
     # Whether all arguments that are tracked get a cotangent: a rule may leave some out.
     complete = False
-    # A cotangent of a long array that is one number is not written out: whether `pull_uniform(ct)`
-    # gives such a one, and whether `pull_all` can do with it.
+    # Whether `pull_uniform(ct)` returns a `uniform` cotangent, and whether `pull_all` accepts one.
     gives_uniform = takes_uniform = False
-    # Whether a backward walk takes the op apart: `again(args)` computes it step by step.
+    # Whether a backward walk records the op again as a graph of its steps, by `again(args)`.
     expands = False
     primitive: Any
     need: tuple[bool, ...]
@@ -67,7 +66,7 @@ class Plan:
         return self.pull(ct, out, args, self.need)
 
     def pull_uniform(self, ct) -> np.ndarray:
-        """`pull_all`, of an argument whose cotangent has one number everywhere."""
+        """`pull_all` for one argument whose cotangent is the same number everywhere."""
         raise NotImplementedError
 
     def add_into(self, buffer: np.ndarray, ct) -> None:
@@ -75,11 +74,11 @@ class Plan:
         raise NotImplementedError
 
     def take_out(self, ct: np.ndarray) -> Any:
-        """The cotangent of what was written; that of the array is changed in place."""
+        """The cotangent of the written value; `ct`, that of the array, is changed in place."""
         raise NotImplementedError
 
     def again(self, args: Sequence) -> Any:
-        """The value once more, from tracked arguments."""
+        """Compute the value again, from tracked arguments."""
         raise NotImplementedError
 
     def residuals(self, need: tuple[bool, ...]) -> Sequence[int]:
@@ -88,7 +87,7 @@ class Plan:
 
 
 class FunctionPlan(Plan):
-    """A primitive of another family, run by the functions that it brings."""
+    """A primitive that is not elementwise, run by its own functions."""
 
     __slots__ = ()
 
@@ -158,7 +157,7 @@ def plain_array(x: Any) -> np.ndarray:
 
 
 def uniform(number: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """An array that has one number everywhere, and in memory once."""
+    """An array with the same number everywhere, which is in memory once: all strides are 0."""
     return np.broadcast_to(number, shape)
 
 
@@ -167,7 +166,7 @@ def is_uniform(x: np.ndarray) -> bool:
 
 
 def may_be_uniform(size: int) -> bool:
-    """Whether the cotangent of so many elements may be `uniform`."""
+    """Whether the cotangent of an array of `size` elements may be `uniform`."""
     return size >= UNIFORM
 
 
@@ -177,12 +176,12 @@ def is_float(dtype: np.dtype) -> bool:
 
 
 def abstract(kind) -> Any:
-    """What `infer` is given for the kind of an argument: an Aval, or a Python number."""
+    """The argument of `infer` for a kind: an Aval, or a Python number."""
     return kind(0) if kind in (float, int) else getattr(kind, "aval", kind)
 
 
 def fit(ct: Any, like: Aval | np.ndarray) -> np.ndarray:
-    """A plain cotangent in the shape and dtype of what it belongs to: broadcasting undone."""
+    """Convert a plain cotangent to the shape and dtype of its array, undoing broadcasting."""
     if type(ct) is not np.ndarray:
         ct = np.asarray(ct)
     if ct.shape != like.shape:

@@ -1,7 +1,7 @@
-"""The core IR: the steps of a program, one after another, each a call or a line.
+"""The core IR: the steps of a program in order.
 
-A `Core` takes buffers and numbers. Its steps call kernels, device functions, BLAS, and the core of
-a loop's step, which they repeat, and compute numbers.
+A `Core` takes buffers and numbers. A step calls a kernel, a device function or BLAS, repeats the
+core of a loop's step, or computes a number.
 """
 
 from collections.abc import Callable, Hashable
@@ -16,7 +16,7 @@ from .statements import Assign, Call, Gemm, If, Load, Operand, Position, Store, 
 
 @dataclass(frozen=True, eq=False)
 class Scratch:
-    """A part of the scratch as a buffer: `size` bytes, `offset` bytes from the beginning."""
+    """A part of the scratch memory as a buffer: `size` bytes, from byte `offset` on."""
 
     size: int
     offset: int = 0
@@ -41,8 +41,8 @@ class Device:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Steps for each number of a step, from 0 to n - 1 or back; no more than `count` of them, and
-    none any more where `going` is false."""
+    """Repeat `body` for `variable` = 0, ..., n - 1, or backward with `reverse`; at most `count`
+    times, and only as long as the number `going` is true."""
 
     variable: str
     n: int

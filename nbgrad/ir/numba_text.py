@@ -1,7 +1,7 @@
-"""The printer: cores, and the kernels that they run, as text for Numba. Together with
-`kernel_text.py` it is all that writes code of the loop IR.
+"""The printer: cores, and the kernels that they call, as the text of a Numba module.
 
-The same kernel is printed once for a module, however often it is called.
+`kernel_text.py` prints the statements of kernels. Each kernel is printed once for a module, however
+often it is called. Compiled programs do not use this text: `compiler/llvm.py` writes their code.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Set

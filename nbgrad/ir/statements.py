@@ -66,8 +66,8 @@ class Position:
 
 @dataclass(frozen=True)
 class Variable:
-    """`target`, which later statements assign, begins with a number. Without `dtype` it has that of
-    the number."""
+    """`target`, which later statements may assign, starts as a number. Without `dtype` it has that
+    of the number."""
 
     target: str
     start: Operand
@@ -76,7 +76,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Accumulate:
-    """`target` takes in one more element. `loose` sums may be added in any order."""
+    """Combine `target` with one more element. A `loose` reduction may be reassociated."""
 
     target: str
     kind: Reduction
@@ -97,7 +97,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Store:
-    """An element of a buffer is set; with `kind`, joined with what is there."""
+    """Set an element of a buffer; with `kind`, combine it with its old value."""
 
     buffer: Hashable
     at: Affine
@@ -125,7 +125,7 @@ class For:
 
 @dataclass(frozen=True)
 class While:
-    """`body` again and again, until a `Break`, `Return` or `Raise` in it."""
+    """Repeat `body` until a `Break`, `Return` or `Raise` in it."""
 
     body: tuple["Statement", ...]
 
@@ -137,7 +137,7 @@ class Break:
 
 @dataclass(frozen=True)
 class Continue:
-    """Go on with the next round of the innermost loop."""
+    """Continue with the next iteration of the innermost loop."""
 
 
 @dataclass(frozen=True)
@@ -218,8 +218,8 @@ class Raise:
 
 @dataclass(frozen=True)
 class Chunks:
-    """A long loop in pieces of `size`, each with sums of its own, so that no running sum takes in
-    too many small numbers: `before`, the loop over the piece, `after`."""
+    """A long loop in chunks of `size`: for each chunk `before`, the loop over the chunk, `after`. A
+    chunk has its own sums, as a long running sum loses accuracy."""
 
     loop: For
     size: int
@@ -231,9 +231,8 @@ class Chunks:
 class Pieces:
     """A long loop in `count` pieces, which threads run in any order, or at once.
 
-    `part` is a piece, a kernel of the same buffers, of numbers by the names that they have here,
-    and of its own number, PIECE. What it returns, `joins` take in, piece after piece, each a result
-    of that name.
+    `part` is the kernel of a piece. It takes the same buffers, numbers by the same names, and the
+    number of the piece, PIECE. `joins` combine its results by name, in the order of the pieces.
     """
 
     part: "Kernel"
@@ -265,8 +264,8 @@ class Function:
     ends with a `Return` or a `Raise`, or falls off its end where there are none.
 
     `attributes` are requests to the target: "inline" to put it into its callers, "noinline" not to,
-    "exact" to round each operation as written, "small" to keep its code short, "noalias" to promise
-    that no two of its pointers lead to the same element.
+    "exact" to round each operation as written, "small" to keep its code short, "wide" to use the
+    widest vectors, "noalias" to promise that no two of its pointers lead to the same element.
     """
 
     name: str

@@ -1,8 +1,10 @@
-"""The static tier: a recorded function as one Numba function.
+"""The static tier: recorded functions, compiled to machine code.
 
-Stages, each with data of its own: `trace` (equations of primitives), `lower` (about fifteen kinds
-of values), `schedule` (what has a buffer, what shares a loop nest), `loops` (kernels, cores,
-memory), `entry` (text and ways in), `inspect` (what a compiled program does).
+`function` and `variant` run the stages, each of which has its own data: `trace` (equations of
+primitives), `lower` (about twenty kinds of values), `schedule` (which values have a buffer, which
+share a loop nest), `loops` (kernels, cores, memory) and `entry` (machine code and entry points).
+`reads` finds what a function reads besides its arguments, `inspect` prints the stages, and `jit` is
+for compiled functions inside of transformations.
 """
 
 from .function import StaticFunction, compile

@@ -51,7 +51,7 @@ class OfOnlyVariant:
 
     @property
     def lowered(self) -> "Lowered":
-        """The lowered program: values of about fifteen kinds."""
+        """The lowered program: values of about twenty kinds."""
         return self.only_variant("lowered").lowered
 
     @property

@@ -1,1 +1,1 @@
-"""Ways in: from Python, from `@njit` code and from C into a program's core, and their checks."""
+"""Entry points of programs: from Python, from `@njit` code and from C, with argument checks."""

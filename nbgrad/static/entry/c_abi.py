@@ -1,6 +1,7 @@
 """C functions around a program's core, as text: for tables of addresses, integrators, solvers.
 
-Numba compiles a shell, which makes scratch where it is large, and calls a function of ours."""
+Numba compiles a shell, which allocates scratch memory if it is large, and calls a `linked`
+function."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,7 @@
-"""The leaves of arguments, and lines of Python that take one structure of them apart and build one.
+"""The leaves of arguments, and generated Python code that flattens and builds one nested structure.
 
-Whatever does not have that structure raises; the entry checks types, layouts and shapes of leaves.
+The code raises for arguments of another structure; the entry checks types, layouts and shapes of
+leaves.
 """
 
 from collections.abc import Callable

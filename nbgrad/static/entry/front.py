@@ -1,7 +1,7 @@
-"""From Python to a compiled program and back: a generated function for one structure of arguments.
+"""Generated Python functions that call a compiled program with nested arguments of one structure.
 
-Flattening nested arguments and building nested results costs more than small programs do, so both
-are written out for the structure at hand.
+Flattening nested arguments and building nested results by general code takes longer than a small
+program, so straight-line code for both is generated for each structure.
 """
 
 from collections.abc import Callable, Container, Sequence

@@ -1,4 +1,4 @@
-"""The functions of ours that compiled programs call by name: of numbers, products, threads."""
+"""nbgrad's functions that compiled programs call by name: scalar functions, products, threads."""
 
 from functools import cache
 from typing import Any

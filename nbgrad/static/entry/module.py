@@ -1,9 +1,9 @@
-"""From a lowered program to its code: kernels, the core, the entry.
+"""`emit`: from a lowered program to its code. It runs the schedule and loops stages.
 
-Each loop nest is a kernel on pointers; equal ones are one. The core takes pointers and numbers by
-value, has the steps one after another, and keeps what lies between them in scratch. Kernels and
-core become LLVM code; as the text of a Numba module they are for people, and for Python where Numba
-compiles nothing.
+Each loop nest is a kernel on pointers; equal kernels are one. The core takes pointers and numbers
+by value, runs the steps in order, and keeps values between them in scratch memory. Kernels and core
+become LLVM assembly. Their text as a Numba module is for people, and runs as plain Python where
+NUMBA_DISABLE_JIT is set.
 """
 
 from collections.abc import Hashable, Sequence, Set
@@ -45,7 +45,7 @@ BRIEF = 10_000
 @dataclass
 @with_open_properties
 class Emitted:
-    """The code of one program, and what can be told of it."""
+    """The code of one program, and facts about it."""
 
     name: str
     plan: LoopPlan

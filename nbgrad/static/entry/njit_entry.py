@@ -1,7 +1,7 @@
-"""The entries of a program for arrays, as text: those of `@njit` code, and that of plain Python.
+"""The entries of a program for arrays, as Python text: for `@njit` code and for plain Python.
 
-Numba compiles a shell that makes arrays. The functions that it calls are `linked`: ours, which
-check their arguments and call the core.
+Numba compiles a shell that allocates arrays. It calls `linked` functions, which our front end
+compiles; they check their arguments and call the core.
 """
 
 from collections.abc import Sequence

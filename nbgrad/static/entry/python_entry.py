@@ -28,8 +28,8 @@ from .signature import Signature
 class PythonEntry:
     """The entry of one program for Python.
 
-    The entry is given the arrays for results: where they are large, NumPy makes them with fewer
-    page faults than compiled code, and where they are small, sooner.
+    The caller allocates the arrays of results with NumPy, which is faster than compiled code for
+    small arrays, and causes fewer page faults for large ones.
     """
 
     def __init__(

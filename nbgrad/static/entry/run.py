@@ -1,8 +1,8 @@
 """The code that an entry from Python runs, as LLVM assembly: it loads the words that the entry has
 checked, checks named sizes, and calls the core.
 
-Arrays have the slots of `Signature.slots`, so that a core that takes a table of addresses is given
-the words themselves; then come numbers, scratch and lengths that are known at run time.
+Arrays have the slots of `Signature.slots`, so the words themselves are passed to a core that takes
+a table of addresses; numbers, scratch memory and lengths that are known at run time follow.
 """
 
 import ast

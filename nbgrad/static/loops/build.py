@@ -1,4 +1,4 @@
-"""From the plan of a program to its core: kernels, calls and lines, one after another."""
+"""From the plan of a program to its core: a list of kernel calls, other calls and scalar code."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from ...ir.affine import Affine
 from ...ir.core import Core, CoreStep, Device
 from ...ir.naming import naming
 from ...ir.statements import Address, Call, Gemm, Literal, Load, Operand, Statement
+from ...runtime.kinds import is_a
 from ..lower.buffered import Choice, DeviceCall, Matmul, Scan
 from ..lower.values import INT, Full, Value
 from ..schedule.fuse import FusionGroup, ScheduledStep, Single
@@ -127,7 +128,7 @@ class CoreBuilder(Elements):
     def _call(self, value: DeviceCall) -> None:
         arrays = (*value.args, value)
         device = Device(value.function, tuple(array.size for array in arrays))
-        numbers = (Literal(n, _DOUBLE if isinstance(n, float) else INT) for n in value.sizes)
+        numbers = (Literal(n, _DOUBLE if is_a(n, float) else INT) for n in value.sizes)
         self.add(Call(device, (*map(self.pointer, arrays), *numbers)), [value.line])
 
     def _number(self, step: Single) -> None:

@@ -1,8 +1,8 @@
-"""From an element that is wanted to the loads and the scalar code that give it.
+"""The loads and the scalar code that compute an element of a value.
 
-`Elements` walks from a value through views, blocks, joins and maps to what has a buffer. Each
-element is computed once and read by name. Where statements go, and for how long a name is good, is
-its subclasses' to say. Nothing here recurses: programs may be long.
+`Elements` walks from a value through views, blocks, joins and maps to values with a buffer. Each
+element is computed once and read by name. Subclasses define where statements are placed and how
+long a name is valid. Nothing here recurses, as programs may be long.
 """
 
 from collections.abc import Sequence

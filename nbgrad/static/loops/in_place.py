@@ -1,4 +1,5 @@
-"""Values that lie in the place of another one: of one that dies, or of the old state of a loop."""
+"""Values that reuse the buffer of another one: one that is not read again, or the old state of a
+loop."""
 
 from typing import TYPE_CHECKING
 

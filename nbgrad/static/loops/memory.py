@@ -1,7 +1,8 @@
-"""Where values lie: results in the caller's arrays, all else in scratch, shared over time.
+"""The places of buffers: results in the caller's arrays, everything else in scratch memory.
 
-Buffers that nobody reads are dropped, those that only later sweeps of their own nest read shrink to
-one row, and a value may take the place of one that dies where it is made.
+Buffers that are not read are dropped, and those that only later sweeps of their own nest read
+shrink to one row. A value may reuse the place of one that is read for the last time where it is
+made.
 """
 
 from collections.abc import Sequence

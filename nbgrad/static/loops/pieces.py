@@ -1,8 +1,8 @@
-"""Long loops in pieces, which threads run at once: which loops may be, and their parts as kernels
-of their own.
+"""Long loops in pieces, which threads run in parallel: the choice of loops, and the kernels of
+their pieces.
 
-Rounds of such a loop write to different places. A piece has sums of its own: totals are numbers
-that it returns; of sums into an array, as over the first axis, it fills an array of its own.
+Iterations of such a loop write to different places. A piece has its own sums: it returns totals as
+numbers, and has its own array for sums into an array, as over the first axis.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Products of matrices: by BLAS, or by loops where those are sooner done."""
+"""Products of matrices: by BLAS, or by loops where these are faster."""
 
 import math
 from typing import NamedTuple

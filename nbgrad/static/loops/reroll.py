@@ -1,7 +1,7 @@
 """Runs of a core's steps that differ by equal distances become loops.
 
 A network that is unrolled in Python calls the same few kernels over and over, at places of memory
-that lie evenly apart. Numba's time grows with the lines.
+that are evenly spaced. Compile time grows with the number of steps.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -14,7 +14,7 @@ from ...ir.affine import Affine, affine_of
 from ...ir.core import Core, CoreStep, Repeat
 from ...ir.statements import Address, Call, Gemm, Kernel
 
-# A run is at least so many rounds, of at most so many steps each: fewer cost Numba less.
+# A run is at least so many rounds, of at most so many steps each: fewer cost less to compile.
 _ROUNDS, _LONGEST = 4, 12
 _VARIABLE = "step"
 

@@ -1,7 +1,7 @@
-"""Kernels that differ by constants alone become one, which is given the constants.
+"""Kernels that differ by constants alone become one, which takes the constants as arguments.
 
-A polynomial, or a sum of weighted neighbours, makes the same kernel again and again with other
-numbers in it: compiled once, it costs a fraction.
+A polynomial, or a sum of weighted neighbours, makes many kernels that differ by constants;
+compiling one takes a fraction of the time.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
-"""Lowering: a recorded program in terms of about fifteen kinds of values.
+"""Lowering: a recorded program in terms of about twenty kinds of values.
 
-`values` are the kinds, `graph` makes them and rewrites as it does, `algebra` holds the rules for
-scalar code, `lowering` walks a program and asks each row for its form, `loop` is that of loops,
-`check` tests a result.
+`values` and `buffered` are the kinds, `graph` makes and rewrites values, `algebra` has the rewrites
+of scalar code, `lowering` calls the form of each row of a program, `loop` and `choice` lower loops
+and branches. `tests/checkers/lowered.py` checks the result.
 """
 
 from .graph import Graph

@@ -1,4 +1,4 @@
-"""Algebra of scalar code: what transformations leave behind, made simpler.
+"""Simplification of scalar code.
 
 Every rewrite gives the same bits, zeros with their signs and infinities included: numbers are
 multiplied before the array only where `_one_factor` proves that it is exact. One exception: a

@@ -1,5 +1,4 @@
-"""What must hold of named sizes for a value to be what it is: its elements lie inside of what they
-are elements of."""
+"""Bounds conditions on named sizes: the elements that a value reads lie inside of its arguments."""
 
 from ...ir.affine import Axis
 from ...ir.naming import naming

@@ -1,4 +1,4 @@
-"""The kinds of values that always have a buffer: nothing computes an element of theirs alone."""
+"""The kinds of values that always have a buffer, as their elements are not computed one by one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,14 +48,14 @@ class Scatter(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Held(Map):
-    """A copy of what is written over later."""
+    """A copy of a value that is overwritten later."""
 
     buffered = True
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reduce(Value):
-    """A reduction over axes, which go. They come first or last, or are all."""
+    """A reduction over axes, which are removed: the first ones, the last ones, or all."""
 
     kind: Reduction
     axes: tuple[int, ...]
@@ -67,12 +67,12 @@ class Reduce(Value):
 
     @property
     def is_total(self) -> bool:
-        """Whether all axes go."""
+        """Whether all axes are reduced."""
         return len(self.axes) == len(self.source.shape)
 
     @property
     def is_row(self) -> bool:
-        """Whether the last axes go, and others stay."""
+        """Whether the last axes are reduced, and others remain."""
         return not self.is_total and self.axes[-1] == len(self.source.shape) - 1
 
     def fits(self):
@@ -82,7 +82,7 @@ class Reduce(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Matmul(Value):
-    """The products of matrices whose leading axes are equal, or gone on one side."""
+    """Products of matrices; the leading axes are equal, or missing in one argument."""
 
     buffered = True
 
@@ -104,7 +104,7 @@ class DeviceCall(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nested(Value):
-    """What runs programs of its own; its results are Items."""
+    """A loop or a choice, which runs programs of its own; its results are Items."""
 
     buffered = True
 

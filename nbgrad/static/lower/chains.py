@@ -1,9 +1,9 @@
-"""States that a step writes parts of, as chains of writes over the state.
+"""States of which a loop step writes parts, as chains of writes.
 
-A new state that is a *chain*, writes and sums at an index over the old one, can lie where the old
-one does, so that a step costs what it writes. `with_chains` finds the states that are written to
-and brings them to that form; `reads` says what else must hold, and `loops/in_place.py` whether it
-does.
+A new state that is a *chain*, writes and sums at an index of the old one, can use the buffer of the
+old one, so that a step costs only the elements it writes. `with_chains` finds such states and
+rewrites them as chains; `reads` orders other reads before the writes, and `loops/in_place.py`
+checks that one buffer suffices.
 """
 
 from collections.abc import Iterable, Sequence

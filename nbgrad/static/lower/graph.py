@@ -1,7 +1,7 @@
-"""The maker of the values of a lowered program, each expression once.
+"""`Graph`, which makes the values of a lowered program: equal expressions are one value.
 
-The `Graph` rewrites at construction, so what a transformation leaves behind (products with one,
-sums of broadcasts, views of views) never exists.
+It rewrites values when they are made, so products with one, sums of broadcasts and views of views,
+which transformations produce, never exist.
 """
 
 from collections.abc import Callable, Iterable, Sequence

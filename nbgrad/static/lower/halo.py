@@ -1,4 +1,4 @@
-"""One padded block for many places: what neighbours by slices become in a gradient.
+"""One padded block in place of many: gradients of sums of shifted slices.
 
 The gradient of a sum of shifted slices is a sum of the same block in zeros at many places. One
 copy of the block in more zeros serves all of them, read at a distance, without a border inside of

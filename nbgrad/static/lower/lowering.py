@@ -1,6 +1,6 @@
-"""From a recorded program to a lowered one: each row in terms of the values of `values.py`.
+"""`lower`: from a recorded program to the values of `values.py` and `buffered.py`.
 
-Each row has a form, which makes its value by the methods of the graph, or is eager only.
+The `form` of each row makes its value by the methods of the graph; a row without one is eager only.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ from .values import Value
 
 
 class _Lowering(Graph):
-    """A graph that has loops and choices too, whose programs are lowered."""
+    """A graph with loops and choices, whose programs are lowered, too."""
 
     def loop(self, symbol: Symbol, args: Sequence[Value]) -> Value:
         return loop(self, symbol, args, lower)

@@ -1,9 +1,9 @@
 """The reads of a state that must come before a step writes over it.
 
-Where new states are chains of writes (`chains`), whatever else reads the old one, or what one of
-the writes makes of it, must be done before the next write, or have a copy of what it reads: a row,
-as a rule. `with_copies` makes those, `reads_first` says what is done before which write. Neither
-has to succeed: where a read comes too late all the same, the state has two places in turn.
+If a new state is a chain of writes (`chains`), every other read of the old state, or of a state
+between two writes, must come before the next write, or read a copy, which is usually a row.
+`with_copies` makes the copies, and `reads_first` returns the reads that come before each write.
+Neither has to succeed: if a read comes too late, the state alternates between two buffers.
 """
 
 from collections.abc import Iterable, Sequence

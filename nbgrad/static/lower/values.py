@@ -1,8 +1,9 @@
-"""The values of a lowered program: about fifteen kinds, to which every row is brought.
+"""The values of a lowered program that may be computed where they are read. Those that always have
+a buffer are in `buffered.py`.
 
-Each kind knows three things: how the element at an index is computed from elements of its arguments
-(`reads`), whether it is computed where it is read or always has a buffer (`buffered`), and whether
-it fits its arguments (`fits`). Values are compared by identity.
+Each kind defines how the element at an index is computed from elements of its arguments (`reads`),
+whether it always has a buffer (`buffered`), and whether shape and dtype are consistent with the
+arguments (`fits`). Values are compared by identity.
 """
 
 import math
@@ -24,7 +25,7 @@ Index = tuple[Affine, ...]
 
 
 class Read(NamedTuple):
-    """An element that another one is computed from."""
+    """An element of an argument, from which another element is computed."""
 
     value: "Value"
     at: Index
@@ -46,7 +47,7 @@ class Value:
 
     @property
     def price(self) -> int:
-        """About how many arithmetic operations one element takes, beside its arguments."""
+        """About how many arithmetic operations one element takes, given its arguments."""
         return 1
 
     def reads(self, index: Index) -> list[Read]:
@@ -54,7 +55,7 @@ class Value:
         raise TypeError(f"{self} has a buffer")
 
     def fits(self) -> bool:
-        """Whether shape and dtype are what the kind makes of the arguments."""
+        """Whether shape and dtype follow from the arguments."""
         return True
 
     def __repr__(self):
@@ -63,7 +64,7 @@ class Value:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaf(Value):
-    """A value that is computed from no other, at no price."""
+    """A value without arguments, of price 0."""
 
     @property
     def price(self) -> int:

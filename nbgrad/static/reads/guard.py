@@ -1,5 +1,4 @@
-"""Whether a program is still that of its function: the places that were read, compared at each
-call."""
+"""`Guard`, which checks at each call that the places that a function reads are unchanged."""
 
 import operator
 from collections.abc import Callable, Iterable
@@ -13,7 +12,8 @@ from ..trace.program import Program
 from . import kinds
 from .walk import Reads
 
-# Calls that are compared in Python, before a C function is made: that takes two milliseconds.
+# The number of calls that are compared in Python, before a C function is compiled, which takes two
+# milliseconds.
 FEW = 32
 _PLAIN = (np.ndarray, float, int)
 

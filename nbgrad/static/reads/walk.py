@@ -1,4 +1,4 @@
-"""What a function reads beside its arguments: the places, found by its code.
+"""A walk over the code of a function, which finds the places that it reads besides its arguments.
 
 The walk starts at a function and follows the names that its code reads: globals, variables of its
 closure, defaults, items of the dicts and lists there, and functions that it can call, whose code is

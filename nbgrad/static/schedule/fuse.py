@@ -1,8 +1,8 @@
-"""Loop nests from values: which materialized ones share one, and in which order all is done.
+"""Fusion: which materialized values share a loop nest, and the order of the steps.
 
-Materialized values over one domain share a loop nest, a `FusionGroup`. Within it rows are swept
-over several times: a reduction of a row ends a sweep, and what reads it joins the next one.
-Reductions of everything, or of leading axes, end with the nest.
+Materialized values over one domain share a loop nest, a `FusionGroup`, which may sweep over a row
+several times: a reduction of a row ends a sweep, and the values that read it are computed in the
+next one. Reductions over all axes, or over leading axes, end with the nest.
 """
 
 import math

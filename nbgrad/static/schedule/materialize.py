@@ -1,7 +1,7 @@
-"""Which values have a buffer, and which are computed where they are read.
+"""The decision which values have a buffer, and which are computed where they are read.
 
-A value that has one is *materialized*: results, operands of products, sources of gathers,
-reductions, dear values that several others read, and those that would split a loop too often.
+A value with a buffer is *materialized*: results, operands of products, sources of gathers,
+reductions, expensive values that several others read, and those that would split a loop too often.
 """
 
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ class BufferPolicy:
         materialized.update(block for block, count in views.items() if count >= many[type(block)])
 
     def _worthwhile(self) -> None:
-        """Values that are dear to compute again."""
+        """Find the values that are expensive to compute again."""
         readers: dict[Value, int] = {}
         latest: dict[Value, Value] = {}
         for value in reversed(self.order):

@@ -38,7 +38,7 @@ def test_the_text_and_the_compiled_loops_agree(pattern, dtype, rng):
     given = arrays(loops, dtype, rng)
     expected = deepcopy(given)
     plain = readable(loops.kernel().function)
-    (plain if PLAIN_PYTHON else numba.njit(error_model="numpy")(plain))(*expected)
+    plain(*expected)
     loops.kernel()(*given)
     for found, other in zip(given, expected, strict=True):
         np.testing.assert_allclose(found, other, rtol=0, atol=1e4 * np.finfo(dtype).eps)
@@ -66,5 +66,5 @@ def test_equal_loops_are_one_kernel():
 def test_a_result_that_is_read_only_is_refused():
     out = np.zeros(3)
     out.flags.writeable = False
-    with pytest.raises(numba.TypingError, match="readonly"):
+    with pytest.raises(numba.TypingError, match="read-only"):
         forward_loops(sin, {}, ("full",)).kernel()(np.ones(3), out)
