@@ -14,6 +14,7 @@ number of the exception that is to be raised, counted from 1.
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -124,21 +125,23 @@ def entry(
         return _in_python(run, parameters, slots, dtypes, result, raised)
     order, rows, lengths = _rows(parameters, whole_tuples)
     news = sum(isinstance(x, New) for x in parameters)
-    operations = _operations(result, dtypes, order)
-    for row in range(len(rows) - news, len(rows)):
-        if (step := 8 * row + code.SAME) in operations:  # the last one takes the reference
-            operations[-1 - operations[::-1].index(step)] += code.TAKEN - code.SAME
+    steps = _steps(result, dtypes, order)
+    new_rows = set(range(len(rows) - news, len(rows)))
+    for step in reversed(steps):
+        if step[code.MADE] == code.SAME and step[code.NUMBER] in new_rows:
+            step[code.MADE] = code.TAKEN  # the last one takes the reference
+            new_rows.remove(step[code.NUMBER])
     compared = range(0) if may_overlap else _compared(parameters)
     lengths_at = code.HEADER + code.ROW * len(rows)
-    operations_at = lengths_at + len(lengths)
-    constants_at = operations_at + len(operations)
+    steps_at = lengths_at + len(lengths)
+    constants_at = steps_at + code.STEP * len(steps)
     pairs = [word for pair in (constants or {}).items() for word in pair]
     deferred = 0 if definition is None else code.ANY_FAULT if defers_errors else code.MISSHAPED
     head = {
         code.RUN: run, code.FREES: not keeps_gil, code.ARGUMENTS: count, code.ROWS: len(rows),
         code.NEW_FROM: len(rows) - news, code.FIRST: compared.start,
-        code.LAST: compared.stop, code.NUMBERS: len(dtypes), code.PROGRAM: operations_at,
-        code.STEPS: len(operations), code.CONSTANTS: constants_at,
+        code.LAST: compared.stop, code.NUMBERS: len(dtypes), code.PROGRAM: steps_at,
+        code.STEPS: len(steps), code.CONSTANTS: constants_at,
         code.CONSTANT_COUNT: len(pairs) // 2, code.DEFERRED: deferred,
         code.COUNTER: counter, code.NDARRAY: id(np.ndarray), code.DOUBLE: id(np.float64),
         code.NEW_ARRAY: layout.new_array_address() if news else 0,
@@ -147,9 +150,9 @@ def entry(
     for row in rows:
         row[code.LENGTHS] += lengths_at
     words = [head[i] for i in range(code.HEADER)]
-    words += [word for row in rows for word in row] + lengths + operations + pairs
+    words += [*chain(*rows), *lengths, *chain(*steps), *pairs]
     table = np.array(words, np.int64)
-    size = max(slots, len(dtypes), len(rows), len(operations))
+    size = max(slots, len(dtypes), len(rows), len(steps))
     exceptions = tuple((type(error), error.args) for error in raised)
     own = table, exceptions, definition, [getattr(x, "dtype", None) for x in parameters], kept
     return builtin(name, code.code(code.room(size)), own)
@@ -214,17 +217,21 @@ _KINDS = {"f8": code.FLOATS, "i8": code.INTEGERS, "b1": code.BOOLS}
 _BOXES = {"f8": code.A_FLOAT, "i8": code.AN_INTEGER, "u8": code.UNSIGNED, "b1": code.A_BOOL}
 
 
-def _operations(result: Result, dtypes: Sequence[np.dtype], rows: Mapping[int, int]) -> list[int]:
-    """How to build a result on a stack: 8 i + kind for number or row i; -n - 1 for a tuple of n
-    items."""
+def _steps(
+    result: Result, dtypes: Sequence[np.dtype], rows: Mapping[int, int], first: int = 0
+) -> list[list[int]]:
+    """How to make a result: the steps are numbered from `first` on."""
     if result is None:
-        return [code.NOTHING]
+        return [[code.NOTHING, 0, 0, 0]]
     if isinstance(result, int):
-        if result < 0:
-            return [8 * rows[~result] + code.SAME]
-        return [8 * result + _BOXES[dtypes[result].str[1:]]]
-    items = [x for part in result for x in _operations(part, dtypes, rows)]
-    return [*items, -len(result) - 1]
+        is_array = result < 0
+        kind = code.SAME if is_array else _BOXES[dtypes[result].str[1:]]
+        return [[kind, rows[~result] if is_array else result, 0, 0]]
+    steps = [[code.A_TUPLE, len(result), 0, 0]]
+    for i, part in enumerate(result):
+        item, *more = _steps(part, dtypes, rows, first + len(steps))
+        steps += [[*item[: code.OWNER], first, code.FIRST_ITEM + i], *more]
+    return steps
 
 
 def _in_python(

@@ -32,14 +32,17 @@ __all__ = ["code", "room"]
 KIND, EXPECTED, SLOT, AXES, LENGTHS, LENGTH_COUNT, ITEMSIZE, PLACE, ELEMENT, ROW = range(10)
 # Kinds of rows; to that of arrays the flags are added that an array must have.
 FLOATS, SCALARS, INTEGERS, BOOLS, TUPLES, ARRAYS = *range(5), 8
-# Kinds of steps that make the result.
-A_FLOAT, AN_INTEGER, UNSIGNED, A_BOOL, NOTHING, SAME, TAKEN = range(7)
+# Words of a step that makes a part of the result. OWNER is the step that made the tuple of which it
+# is an item, ITEM the word there.
+MADE, NUMBER, OWNER, ITEM, STEP = range(5)
+# Kinds of steps.
+A_FLOAT, AN_INTEGER, UNSIGNED, A_BOOL, NOTHING, SAME, TAKEN, A_TUPLE = range(8)
 # Faults: 0 is none, -1 an exception that is set, others count the exceptions of the list.
 UNFIT, MISSHAPED, OVERLAPPING, IS_SET = 1, 2, 3, -1
 ANY_FAULT = 2**31
 
 # Words of objects.
-_HEAD, _ITEMS, _TYPE = layout.HEAD // 8, layout.ITEMS // 8, layout.TYPE // 8
+_HEAD, FIRST_ITEM, _TYPE = layout.HEAD // 8, layout.ITEMS // 8, layout.TYPE // 8
 _DATA, _DTYPE, _LENGTHS = layout.DATA // 8, layout.DTYPE // 8, layout.LENGTHS // 8
 _FLAGS, _NDIM = layout.FLAGS // 4, layout.NDIM // 4
 
@@ -66,9 +69,9 @@ _status_of, _made_by = _c("", _I4), _c("")  # at an address
 
 def entry(own, args, given, names, size):
     """Check the arguments, run the machine code and return the result."""
-    table = at_i8(at_i8(own[_ITEMS])[_DATA])
+    table = at_i8(at_i8(own[FIRST_ITEM])[_DATA])
     words, sizes, numbers = i8(scratch(size), 0), i8(scratch(size), 0), i8(scratch(size), 0)
-    objects, stack = i8(scratch(size), 0), i8(scratch(size), 0)
+    objects, made = i8(scratch(size), 0), i8(scratch(size), 0)
     fault, result, is_launch = UNFIT, 0, table[IS_LAUNCH]
     if given == table[ARGUMENTS] and names == 0:
         fault = _check(table, args, words, sizes, objects)
@@ -82,15 +85,15 @@ def entry(own, args, given, names, size):
         if fault == 0:
             if is_launch != 0 and table[NUMBERS] != 0:
                 _fill(table, numbers, objects)
-            result = _build(table, numbers, objects, stack)
+            result = _build(table, numbers, objects, made)
         if is_launch != 0:
             _drop(table, objects)
     if fault <= 0:
         return result
     if fault <= table[DEFERRED]:
-        return _vectorcall(own[_ITEMS + 2], args, given, names)
-    pair = at_i8(at_i8(own[_ITEMS + 1])[_ITEMS - 1 + fault])
-    _set_error(pair[_ITEMS], pair[_ITEMS + 1])
+        return _vectorcall(own[FIRST_ITEM + 2], args, given, names)
+    pair = at_i8(at_i8(own[FIRST_ITEM + 1])[FIRST_ITEM - 1 + fault])
+    _set_error(pair[FIRST_ITEM], pair[FIRST_ITEM + 1])
     return 0
 
 
@@ -108,7 +111,7 @@ def _check(table, args, words, sizes, objects):
         elif kind < TUPLES:
             fault = _check_number(row, kind, x, shift(words, row[SLOT]))
         elif x[_TYPE] == address(_tuple()) and row[AXES] <= x[_HEAD] <= row[LENGTH_COUNT]:
-            taken = address(shift(x, _ITEMS))
+            taken = address(shift(x, FIRST_ITEM))
         else:
             fault = UNFIT
         if fault != 0:
@@ -226,32 +229,30 @@ def _fill(table, numbers, objects):
                 at_f8(at_i8(objects[i])[_DATA])[0] = number
 
 
-def _build(table, numbers, objects, stack):
-    """The result, which is built on a stack of objects; 0 where memory is missing."""
-    top, steps = 0, shift(table, table[PROGRAM])
-    if table[STEPS] == 1 and steps[0] >= 0:
-        return _object(steps[0] & 7, steps[0] >> 3, numbers, objects)
+def _build(table, numbers, objects, made):
+    """The result; 0 where memory is missing. A tuple is made before its items."""
     for i in range(table[STEPS]):
-        operation = steps[i]
-        if operation < 0:
-            x = _new_tuple(~operation)
-            if x != 0:
-                top += operation + 1
-                for k in range(~operation):
-                    at_i8(x)[_ITEMS + k] = stack[top + k]
-        else:
-            x = _object(operation & 7, operation >> 3, numbers, objects)
-        if x == 0:
-            for k in range(top):
-                _release(stack[k])
+        step = shift(table, table[PROGRAM] + STEP * i)
+        x = _object(step[MADE], step[NUMBER], numbers, objects)
+        if i == 0:
+            made[0] = x
+        elif x == 0:
+            _release(made[0])
             return 0
-        stack[top] = x
-        top += 1
-    return stack[0]
+        else:
+            made[i] = x
+            at_i8(made[step[OWNER]])[step[ITEM]] = x
+    return made[0]
 
 
 def _object(kind, i, numbers, objects):
-    """A new reference to a number or an argument."""
+    """A new reference to a number, an argument, a new array or a tuple."""
+    if kind == TAKEN:
+        taken = objects[i]
+        objects[i] = 0
+        return taken
+    if kind == A_TUPLE:
+        return _new_tuple(i)
     if kind == A_FLOAT:
         return _new_float(f8(shift(numbers, i), 0)[0])
     if kind == AN_INTEGER:
@@ -260,10 +261,6 @@ def _object(kind, i, numbers, objects):
         return _new_unsigned(numbers[i])
     if kind == A_BOOL:
         return _new_bool(numbers[i])
-    if kind == TAKEN:
-        taken = objects[i]
-        objects[i] = 0
-        return taken
     x = objects[i] if kind == SAME else address(_none())
     _hold(x)
     return x
