@@ -140,12 +140,12 @@ def entry(
     head = {
         code.RUN: run, code.FREES: not keeps_gil, code.ARGUMENTS: count, code.ROWS: len(rows),
         code.NEW_FROM: len(rows) - news, code.FIRST: compared.start,
-        code.LAST: compared.stop, code.NUMBERS: len(dtypes), code.PROGRAM: steps_at,
+        code.LAST: compared.stop, code.PROGRAM: steps_at,
         code.STEPS: len(steps), code.CONSTANTS: constants_at,
         code.CONSTANT_COUNT: len(pairs) // 2, code.DEFERRED: deferred,
         code.COUNTER: counter, code.NDARRAY: id(np.ndarray), code.DOUBLE: id(np.float64),
         code.NEW_ARRAY: layout.new_array_address() if news else 0,
-        code.IS_LAUNCH: news + len(pairs) > 0,
+        code.LEFT: len(new_rows),
     }  # fmt: skip
     for row in rows:
         row[code.LENGTHS] += lengths_at

@@ -25,9 +25,9 @@ __all__ = ["code", "room"]
 
 # Words of the head of the table.
 (
-    RUN, FREES, ARGUMENTS, ROWS, NEW_FROM, FIRST, LAST, NUMBERS, PROGRAM, STEPS, CONSTANTS,
-    CONSTANT_COUNT, DEFERRED, COUNTER, NDARRAY, DOUBLE, NEW_ARRAY, IS_LAUNCH, HEADER,
-) = range(19)  # fmt: skip
+    RUN, FREES, ARGUMENTS, ROWS, NEW_FROM, FIRST, LAST, PROGRAM, STEPS, CONSTANTS,
+    CONSTANT_COUNT, DEFERRED, COUNTER, NDARRAY, DOUBLE, NEW_ARRAY, LEFT, HEADER,
+) = range(18)  # fmt: skip
 # Words of a row.
 KIND, EXPECTED, SLOT, AXES, LENGTHS, LENGTH_COUNT, ITEMSIZE, PLACE, ELEMENT, ROW = range(10)
 # Kinds of rows; to that of arrays the flags are added that an array must have.
@@ -72,21 +72,18 @@ def entry(own, args, given, names, size):
     table = at_i8(at_i8(own[FIRST_ITEM])[_DATA])
     words, sizes, numbers = i8(scratch(size), 0), i8(scratch(size), 0), i8(scratch(size), 0)
     objects, made = i8(scratch(size), 0), i8(scratch(size), 0)
-    fault, result, is_launch = UNFIT, 0, table[IS_LAUNCH]
+    fault, result = UNFIT, 0
     if given == table[ARGUMENTS] and names == 0:
         fault = _check(table, args, words, sizes, objects)
     if fault == 0:
         fault = _compare(table, words, sizes)
     if fault == 0:
-        if is_launch != 0:
-            fault = _prepare(table, words, objects)
+        fault = _prepare(table, words, objects)
         if fault == 0:
             fault = _run(table, words, numbers)
         if fault == 0:
-            if is_launch != 0 and table[NUMBERS] != 0:
-                _fill(table, numbers, objects)
             result = _build(table, numbers, objects, made)
-        if is_launch != 0:
+        if result == 0 or table[LEFT] != 0:
             _drop(table, objects)
     if fault <= 0:
         return result
@@ -217,23 +214,11 @@ def _run(table, words, numbers):
     return 0
 
 
-def _fill(table, numbers, objects):
-    """Write numbers into the new arrays that stand for them."""
-    for i in range(table[NEW_FROM], table[ROWS]):
-        row = shift(table, HEADER + ROW * i)
-        if row[PLACE] >= 0:
-            number = f8(shift(numbers, row[PLACE]), 0)[0] * f8(shift(row, ELEMENT), 0)[0]
-            if row[ITEMSIZE] == 4:
-                at_f4(at_i8(objects[i])[_DATA])[0] = number
-            else:
-                at_f8(at_i8(objects[i])[_DATA])[0] = number
-
-
 def _build(table, numbers, objects, made):
     """The result; 0 where memory is missing. A tuple is made before its items."""
     for i in range(table[STEPS]):
         step = shift(table, table[PROGRAM] + STEP * i)
-        x = _object(step[MADE], step[NUMBER], numbers, objects)
+        x = _object(table, step[MADE], step[NUMBER], numbers, objects)
         if i == 0:
             made[0] = x
         elif x == 0:
@@ -245,12 +230,18 @@ def _build(table, numbers, objects, made):
     return made[0]
 
 
-def _object(kind, i, numbers, objects):
+def _object(table, kind, i, numbers, objects):
     """A new reference to a number, an argument, a new array or a tuple."""
     if kind == TAKEN:
-        taken = objects[i]
+        x, row = objects[i], shift(table, HEADER + ROW * i)
         objects[i] = 0
-        return taken
+        if row[PLACE] >= 0:
+            number = f8(shift(numbers, row[PLACE]), 0)[0] * f8(shift(row, ELEMENT), 0)[0]
+            if row[ITEMSIZE] == 4:
+                at_f4(at_i8(x)[_DATA])[0] = number
+            else:
+                at_f8(at_i8(x)[_DATA])[0] = number
+        return x
     if kind == A_TUPLE:
         return _new_tuple(i)
     if kind == A_FLOAT:

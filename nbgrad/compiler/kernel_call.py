@@ -61,8 +61,7 @@ def code_of(function: Callable, content: str, kinds: tuple[Any, ...]) -> Code:
     parts = [part for kind in kinds for part in (kind if isinstance(kind, tuple) else (kind,))]
     for part in parts:
         if not isinstance(part, (np.dtype, ArrayType)):
-            name = function.__name__
-            raise Unsupported(f"{name} of {part}: arguments are arrays and numbers of 64 bits")
+            raise Unsupported(f"an argument of {part}")
 
     def write() -> tuple[str, Callable, Any]:
         found = entry_of(function, kinds)
@@ -142,13 +141,14 @@ class Overloads:
         name, code = self._kernel.name, self._kernel.function.__code__
         if len(args) != code.co_argcount and not code.co_flags & inspect.CO_VARARGS:
             raise TypeError(f"{name} takes {code.co_argcount} arguments, not {len(args)}")
+        args = tuple(x.view(np.ndarray) if isinstance(x, np.ndarray) else x for x in args)
         kinds = tuple(map(kind_of_value, args))
         known = self._known.get(kinds)
         if known is None:
             try:
                 made = self._kernel.code(kinds)
             except Unsupported as refused:
-                raise errors.TypingError(str(refused)) from refused
+                raise errors.TypingError(f"{name}: {refused}") from refused
             self._first = made.entry(name, self._first)
             # For a thread that came second, and for arguments that the entry refuses.
             known = self._known[kinds] = made.entry(name, None)
@@ -157,7 +157,7 @@ class Overloads:
 
 
 def kind_of_value(x: Any) -> Any:
-    """The type of an argument; its class where the kernel IR has none."""
+    """The type of an argument; a text that names it where the kernel IR has none."""
     if type(x) is tuple:
         return tuple(map(kind_of_value, x))
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype in _DTYPES:
@@ -167,4 +167,6 @@ def kind_of_value(x: Any) -> Any:
             return ArrayType(x.dtype, x.ndim, x.flags.c_contiguous, x.flags.writeable)
     if isinstance(x, (bool, float)):
         return BOOL if isinstance(x, bool) else DOUBLE
-    return INT if isinstance(x, int) and abs(x) < 2**63 else type(x)
+    if isinstance(x, int) and abs(x) < 2**63:
+        return INT
+    return str(x.dtype) if type(x) is np.ndarray else type(x).__name__

@@ -184,8 +184,20 @@ def test_other_arguments_are_errors():
         compiled(np.ones(3), 2.0)
     with pytest.raises(TypeError):
         compiled(**{"x": np.ones(3)})
-    with pytest.raises(numba.TypingError, match="first of <class 'str'>"):
+    with pytest.raises(numba.TypingError, match="first: an argument of str"):
         compiled("text")
+
+
+def test_views_of_other_classes_are_written():
+    def double(x):
+        for i in range(len(x)):
+            x[i] *= 2
+
+    x = np.ones(3)
+    compiled = kernel(double)
+    for _ in range(2):
+        compiled(x.view(np.recarray))
+    assert x.tolist() == [4.0, 4.0, 4.0]
 
 
 @pytest.mark.skipif(not IS_KNOWN, reason="Numba has an entry")
