@@ -119,10 +119,11 @@ def _check(table, args, words, sizes, objects):
 def _check_number(row, kind, x, place):
     expected, found = row[EXPECTED], x[_TYPE]
     if kind <= SCALARS:
+        if (kind == SCALARS or found != address(_float())) and found != expected:
+            if kind == SCALARS or _is_subtype(found, _float()) == 0:
+                return UNFIT
         place[0] = x[_HEAD]
-        if (kind == FLOATS and found == address(_float())) or found == expected:
-            return 0
-        return 0 if kind == FLOATS and _is_subtype(found, _float()) != 0 else UNFIT
+        return 0
     if kind == INTEGERS:
         if found != address(_integer()) and found != expected:
             if found == address(_bool()) or _is_subtype(found, _integer()) == 0:
@@ -135,9 +136,10 @@ def _check_number(row, kind, x, place):
 
 def _check_array(table, row, kind, x, words, sizes):
     if x[_TYPE] != table[NDARRAY]:
+        if x[_TYPE] != table[DOUBLE] or row[ELEMENT] != 8 or row[AXES] != 0:
+            return UNFIT
         words[row[SLOT]] = x[_HEAD]
-        is_scalar = row[ELEMENT] == 8 and row[AXES] == 0 and x[_TYPE] == table[DOUBLE]
-        return 0 if is_scalar else UNFIT
+        return 0
     halves, mask, expected = at_i4(address(x)), kind - ARRAYS, row[EXPECTED]
     if halves[_FLAGS] & mask != mask:
         return UNFIT
