@@ -1,10 +1,10 @@
 """`Kernel`, a function that is compiled at its first call, and the decorators that make kernels.
 
 An entry for the types of its arguments checks these and calls the machine code (`kernel_call.py`).
-Our front end compiles it, or the disk cache has it. For code that Numba compiles, each kernel has a
-dispatcher of Numba, too (`pipeline.py`). Kernels take arrays and numbers by
-position, write into output arrays of the caller, and allocate nothing. With
-`NUMBA_DISABLE_JIT` set they run as plain Python.
+Our front end compiles it, or the disk cache has it. For code that Numba compiles, each kernel also
+has a dispatcher of Numba (`pipeline.py`). Kernels take arrays and numbers by position, write into
+output arrays of the caller, and allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain
+Python.
 """
 
 import contextlib
