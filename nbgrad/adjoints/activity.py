@@ -6,7 +6,17 @@ from typing import Any
 import numpy as np
 
 from ..ir.scalar import Apply
-from ..ir.statements import Address, Assign, Call, Load, Operand, Statement, Store
+from ..ir.statements import (
+    Accumulate,
+    Address,
+    Assign,
+    Call,
+    Load,
+    Operand,
+    PointTo,
+    Statement,
+    Store,
+)
 from ..ir.walk import walk
 from .build import COPY
 from .partials import pullbacks
@@ -44,10 +54,23 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             for part, x in zip(rule or (None,) * len(operands), operands, strict=True):
                 if (part is not None or rule is None) and is_float(x):
                     yield x, target
+        case Accumulate(target=target, value=value) if is_float(target) and is_float(value):
+            yield value, target
         case Load(target=target, buffer=buffer) if is_float(target):
             yield buffer, target
         case Store(buffer=buffer, value=value) if is_float(value):
             yield value, buffer
+        case PointTo(target=target, address=address, dtype=dtype) if dtype.kind == "f":
+            source = address.buffer if isinstance(address, Address) else address
+            yield source, target  # one memory: what is written through one is read through others
+            yield target, source
+        case Assign(target=target, body=body, operands=(x,), dtype=dtype) if body is COPY:
+            if dtype.kind == "i" and isinstance(x, str):  # the copy of an address
+                yield x, target
+                yield target, x
+        case Call(function="resized", arguments=(address, _), results=(target,)):
+            yield address, target
+            yield target, address
         case Call(arguments=arguments, results=results):
             for x in arguments:
                 source = x.buffer if isinstance(x, Address) else x

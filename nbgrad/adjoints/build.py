@@ -10,12 +10,12 @@ import numpy as np
 from ..ir.affine import Affine, affine_of
 from ..ir.functions import FUNCTIONS
 from ..ir.scalar import NAMES, Apply, Arg, Expr, Number, apply, arg
-from ..ir.statements import Assign, For, Literal, Operand
-from ..ir.walk import inner, with_inner
+from ..ir.statements import Assign, For, Function, Literal, Operand
+from ..ir.walk import inner, walk, with_inner
 
 __all__ = [
-    "BOOL", "COPY", "DOUBLE", "INT", "Names", "copy", "expanded", "literal", "names_of",
-    "operation", "renamed",
+    "BOOL", "COPY", "DOUBLE", "INT", "Names", "copy", "defined_names", "expanded", "literal",
+    "names_of", "operation", "renamed", "unused",
 ]  # fmt: skip
 
 DOUBLE, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)
@@ -118,6 +118,28 @@ def _result(node: Apply, operands: list, dtype_of: Callable, inner: np.dtype) ->
 # -- names in statements --------------------------------------------------------------------------
 
 _DEFINING = ("target", "axis", "results")
+
+
+def defined_names(body: Iterable[Any]) -> list[str]:
+    """The names that statements, and those inside of them, define."""
+    found: list[str] = []
+    for each in walk(body):
+        for field in ("target", "axis"):
+            if isinstance(name := getattr(each, field, None), str):
+                found.append(name)
+        found += getattr(each, "results", ())
+    return list(dict.fromkeys(found))
+
+
+def unused(suffix: str, function: Function) -> str:
+    """The suffix, with the first number from 2 on that makes it one that no name of the function
+    has."""
+    names = [name for name, _ in function.parameters] + defined_names(function.body)
+    found, order = suffix, 1
+    while any(found in name for name in names):
+        order += 1
+        found = f"{suffix}{order}"
+    return found
 
 
 def names_of(statement: Any) -> set[str]:

@@ -12,8 +12,8 @@ from ..ir.statements import (
     Statement,
     Variable,
 )
-from ..ir.walk import walk, with_inner
-from .build import Names, copy, literal, renamed
+from ..ir.walk import with_inner
+from .build import Names, copy, defined_names, literal, renamed
 from .exits import single_exit
 
 __all__ = ["Inlined", "inlined"]
@@ -26,8 +26,13 @@ class Inlined:
         self.declared, self.body, self.results = declared, body, results
 
 
-def inlined(function: Function, names: Names) -> Inlined:
-    """The function as statements with one exit, in which it calls none of ours."""
+def inlined(function: Function, names: Names, keep_exits: bool = False) -> Inlined:
+    """The function as statements with one exit, in which it calls none of ours. With `keep_exits`
+    it ends where it did, and the statements return its results."""
+    if keep_exits:
+        pass_ = _Inline(names)
+        body = pass_.body(function.body)
+        return Inlined(pass_.declared, body, [])
     declared, body, results = single_exit(function.body, function.results, names)
     pass_ = _Inline(names)
     body = pass_.body(body)
@@ -63,7 +68,8 @@ class _Inline:
             given[name] = argument
             assert isinstance(argument, Address) == isinstance(kind, Pointer)
         callee = inlined(function, self._names)
-        own = {name: self._names.new(name) for name in _defined(callee)}
+        defined = [*(each.target for each in callee.declared), *defined_names(callee.body)]
+        own = {name: self._names.new(name) for name in dict.fromkeys(defined)}
 
         def value(name: str) -> Operand:
             return given[name] if name in given else own.get(name, name)
@@ -81,13 +87,3 @@ class _Inline:
         found = [value(x) if isinstance(x, str) else x for x in callee.results]
         dtypes = call.dtypes or function.results
         return made + [copy(t, x, d) for t, x, d in zip(call.results, found, dtypes, strict=True)]
-
-
-def _defined(function: Inlined) -> list[str]:
-    names = [each.target for each in function.declared]
-    for each in walk(function.body):
-        for field in ("target", "axis"):
-            if isinstance(name := getattr(each, field, None), str):
-                names.append(name)
-        names += getattr(each, "results", ())
-    return list(dict.fromkeys(names))

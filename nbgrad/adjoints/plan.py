@@ -2,32 +2,38 @@
 recorded, and overwritten values that are restored.
 
 The reverse pass of a body begins in the state in which the forward pass left it, and restores, from
-segment to segment, what was overwritten and is needed. A value of a segment that the adjoint of the
-same segment needs is computed again from the state before it. One that other items of the body need
-is computed at the start of the reverse pass of the body, if nothing that it reads was overwritten
-until the end of the body; else it is recorded.
+segment to segment, the elements that were overwritten and are needed. A value of a segment that the
+adjoint of the same segment needs is computed again from the elements before it. One that other
+items of the body need is computed at the start of the reverse pass of the body, if nothing that it
+reads was overwritten until the end of the body; else it is recorded, and so is the value of a
+variable that is assigned later. A quotient, a root or the like that was stored, and not overwritten
+since, is loaded again.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from ..ir.statements import Assign, Call, For, If, Load, Position, Store
 from ..ir.walk import inner, walk
 from .build import COPY, names_of
+from .positions import Access, Positions, around
 from .tree import Body, Branch, Loop, Segment, bodies
 
 __all__ = ["Plan"]
 
-Follows = Callable[[Any, Any, "Plan"], bool]
+_DEAR = 4  # operations that a value is worth, at least, to be loaded again
 
 
 class Plan:
     """The plan for a tree. `written` are statements whose overwritten value is recorded."""
 
-    def __init__(self, top: Body, variables: Collection[str], inside: Collection[Any]):
+    def __init__(
+        self, top: Body, variables: Collection[str], inside: Collection[Any], positions: Positions
+    ):
+        self._positions = positions
         self.top, self._variables, self._inside = top, frozenset(variables), inside
         self.written: set[int] = set()  # stores, by identity
-        self.saved: dict[Segment, list[str]] = {}  # variables that a segment overwrites
+        self.again: dict[str, Load] = {}  # values that are loaded from where they were stored
         self._home: dict[str, Body] = {}
         self._reads: list[tuple[Any, Segment, Body]] = []
         self._seen: set[int] = set()
@@ -40,10 +46,10 @@ class Plan:
             for item in body.items:
                 if isinstance(item, Segment):
                     self._segments.append((item, body))
-        self._assigned = {
-            segment: [x for x in _targets(segment.statements) if x in self._variables]
-            for segment, _ in self._segments
-        }
+        self._assigned: dict[str, list[tuple[Segment, Body]]] = {}
+        for segment, body in self._segments:
+            for name in _targets(segment.statements):
+                self._assigned.setdefault(name, []).append((segment, body))
         self._needs()
         while self._overwrites():
             pass
@@ -68,24 +74,42 @@ class Plan:
         if home is None or home is self.top:
             return
         own, statement = home.defined[name]
-        if home is body and own is segment and not self._is_late(name, own, statement):
-            if name not in own.local and name not in home.crossing:
+        if name in home.crossing:
+            return
+        if (load := self._reload(name, own, statement, home)) is not None:
+            home.crossing.add(name)
+            self.again[name] = load
+            for each in names_of(load):
+                self.need(each, home)
+        elif home is body and own is segment and not self._is_read(statement):
+            if name not in own.local:
                 own.local.add(name)
                 self._read(statement, own, home)
                 for each in names_of(statement):
                     self.need(each, body, segment)
-        elif name not in home.crossing:
+        else:
             home.crossing.add(name)
             own.local.discard(name)
             self._cross(name, home)
 
-    def _is_late(self, name: str, segment: Segment, statement: Any) -> bool:
-        """Whether a statement reads a variable behind an assignment in its segment."""
-        if not self._is_read(statement):
-            return False
-        (variable,) = statement.operands
-        before = segment.statements[: _index(segment.statements, statement)]
-        return variable in _targets(before)
+    def _reload(self, name: str, own: Segment, statement: Any, home: Body) -> Load | None:
+        """The load of a dear value from where its segment stores it, if nothing overwrites it."""
+        if not isinstance(statement, (Assign, Call)) or self._is_read(statement):
+            return None
+        if isinstance(statement, Assign) and statement.body.price < _DEAR:
+            return None
+        for store in own.statements:
+            if isinstance(store, Store) and store.value == name and store.kind is None:
+                load = Load(name, store.buffer, store.at, store.dtype)
+                later = own.statements[_index(own.statements, store) + 1 :]
+                if not any(
+                    self._destroys(load, own, home, each, segment, body, later)
+                    for segment, body in self._segments
+                    for each in walk(segment.statements)
+                    if isinstance(each, Store)
+                ):
+                    return load
+        return None
 
     def _is_read(self, statement: Any) -> bool:
         return (
@@ -107,12 +131,14 @@ class Plan:
         """Whether a statement has the same value at the end of its body."""
         if isinstance(statement, Load):
             return not any(
-                isinstance(each, Store) and self.overlap(statement, each, body, False)
+                isinstance(each, Store) and self._meet(statement, body, each, body, False)
                 for each in _later(statement, segment, body)
             )
         if self._is_read(statement):
-            later = _targets(_later(statement, segment, body))
-            return statement.operands[0] not in later
+            return not any(
+                at.order >= segment.order or _common(body, home)
+                for at, home in self._assigned.get(statement.operands[0], ())
+            )
         return isinstance(statement, (Assign, Position)) or (
             isinstance(statement, Call) and str(statement.function).startswith("libm")
         )
@@ -124,12 +150,12 @@ class Plan:
         if id(statement) in self._seen:
             return
         self._seen.add(id(statement))
-        if isinstance(statement, Load) or self._is_read(statement):
+        if isinstance(statement, Load):
             self._reads.append((statement, segment, body))
 
     def _overwrites(self) -> bool:
         """Find the writes that have to be undone; whether there are new ones."""
-        count = len(self.written) + sum(map(len, self.saved.values()))
+        count = len(self.written)
         # Branches bring their reads with them: what is read in them is read where they stand.
         reads = [*self._reads, *self._in_branches()]
         for segment, body in self._segments:
@@ -143,15 +169,7 @@ class Plan:
                         self.written.add(id(each))
                         for name, _ in each.at.terms:
                             self.need(name, body)
-            saved = self.saved.setdefault(segment, [])
-            for name in self._assigned[segment]:
-                if name not in saved and any(
-                    not isinstance(read, Load) and read.operands[0] == name
-                    and (at.order <= segment.order or _common(home, body))
-                    for read, at, home in reads
-                ):  # fmt: skip
-                    saved.append(name)
-        return len(self.written) + sum(map(len, self.saved.values())) > count
+        return len(self.written) > count
 
     def _in_branches(self) -> Iterator[tuple[Any, Segment, Body]]:
         """The loads inside of branches of segments whose adjoint computes them again."""
@@ -161,18 +179,24 @@ class Plan:
                     yield each, segment, body
 
     def _destroys(
-        self, read: Load, at: Segment, home: Body, write: Store, segment: Segment, body: Body
-    ) -> bool:
-        """Whether a store may overwrite, later, what a load has read."""
-        if read.buffer != write.buffer:
-            return False
-        if at.order <= segment.order and self.overlap(read, write, body, False):
+        self, read: Load, at: Segment, home: Body, write: Store, segment: Segment, body: Body,
+        later: Sequence[Any] | None = None,
+    ) -> bool:  # fmt: skip
+        """Whether a store may overwrite, later, what a load has read; `later` are the statements
+        that follow it in its segment."""
+        follows = at.order <= segment.order
+        if later is not None and at is segment:
+            follows = any(each is write for each in walk(later))
+        if follows and self._meet(read, home, write, body, False):
             return True
-        return bool(_common(home, body)) and self.overlap(read, write, body, True)
+        return bool(_common(home, body)) and self._meet(read, home, write, body, True)
 
-    def overlap(self, read: Load, write: Store, body: Body, later_round: bool) -> bool:
-        """Whether a load and a store may be at one element, in a later round of a loop or not."""
-        return read.buffer == write.buffer
+    def _meet(self, read: Load, home: Body, write: Store, body: Body, later: bool) -> bool:
+        """Whether a load and a store may be at one element, in the same round of all loops around
+        both or in a later one."""
+        first = Access(read.buffer, read.at, around(home))
+        second = Access(write.buffer, write.at, around(body))
+        return self._positions.may_meet(first, second, later)
 
 
 def _common(x: Body, y: Body) -> list[Loop]:

@@ -1,35 +1,37 @@
 """Reverse mode: from a function to one that gives its value and the cotangents of its arguments."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..ir.affine import ZERO, Affine, affine_of, variable
+from ..errors import NoRuleError
 from ..ir.statements import (
-    Break,
-    For,
+    Assign,
+    Call,
     Function,
-    If,
     Literal,
     Load,
+    New,
     Pointer,
     Position,
     Return,
-    Store,
-    Variable,
-    While,
 )
 from ..ir.walk import inner, walk
 from .activity import active_names
 from .adjoint import Adjoint
-from .build import BOOL, INT, Names, copy, literal, names_of, operation, renamed
+from .build import BOOL, INT, Names, defined_names, names_of, unused
+from .hoist import hoisted
+from .increments import with_increments
 from .inline import inlined
 from .plan import Plan
+from .positions import Positions
 from .record import Block, Record
+from .shadows import with_shadows
 from .simplify import Simplified
-from .tree import Body, Loop, Segment, bodies, tree
+from .sweeps import Sweeps
+from .tree import Segment, bodies, tree
 
 __all__ = ["value_and_cotangents"]
 
@@ -53,38 +55,57 @@ class _Frame:
 
 class _Reverse:
     def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
-        names = self._names = Names(name for name, _ in function.parameters)
-        for each in walk(function.body):  # TODO
-            for name in (getattr(each, "target", None), getattr(each, "axis", None)):
-                if isinstance(name, str):
-                    names.new(name)
+        if any(isinstance(x, Call) and x.function == "resized" for x in walk(function.body)):
+            raise NoRuleError(
+                "reverse mode of a function that reverse mode made: take forward mode of it, which "
+                "is the same, as the derivative of a gradient is symmetric"
+            )
+        parameters = [name for name, _ in function.parameters]
+        names = self._names = Names([*parameters, *defined_names(function.body)])
+        # Suffixes of cotangents, and of values of the forward pass that are computed again.
+        self._bar, self._mark = unused(".bar", function), unused("~", function)
         flat = inlined(function, names)
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         self._dtypes = plain.dtypes
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
+        self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
+        shapes = _shapes(function, lengths)
+        constants = set(numbers) | {
+            each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
+        }
+        constants -= self._variables
+        body = with_increments(plain.body, plain.results, self._new)
+        plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
+        active = self._active(wrt)
+        plain.body = with_shadows(plain.body, active)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
         self._tree = tree(plain.body)
         self._visible = set(self._tree.defined)
         results = [x for x in plain.results if isinstance(x, str)]
-        outs = [n for n in self._buffers if n in wrt]
-        active = active_names(plain.body, wrt, [*results, *outs], self._dtype)
-        active |= set(wrt)
-        self._shadows = [n for n in self._buffers if n in active]
+        passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
+        self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
-            self._shared(active, {*results, *numbers}), lambda buffer: f"{buffer}.bar",
+            self._shared(active, {*results, *numbers}), lambda name: name + self._bar,
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
-        self._plan = Plan(self._tree, self._variables, self._adjoint.inside)
-        self._columns()
+        positions = Positions(walk(plain.body), shapes, constants)
+        self._plan = Plan(self._tree, self._variables, self._adjoint.inside, positions)
         self.function = self._whole(function, wrt)
+
+    def _active(self, wrt: Collection[str]) -> set[Any]:
+        """The names through which derivatives flow."""
+        plain = self._plain
+        results = [x for x in plain.results if isinstance(x, str)]
+        outs = [n for n in self._buffers if n in wrt]
+        return active_names(plain.body, wrt, [*results, *outs], self._dtype) | set(wrt)
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):
@@ -95,6 +116,9 @@ class _Reverse:
         name = self._names.new(hint)
         self._dtypes[name] = dtype
         return name
+
+    def _flag(self, hint: str) -> str:
+        return self._new(hint, BOOL)
 
     def _shared(self, active: Collection[str], start: set[str]) -> set[str]:
         """The values that are used in another sequence of statements than the one that defines
@@ -118,31 +142,29 @@ class _Reverse:
                     visit(item.statements, id(item))
         return found & set(active) | (start & set(active))
 
-    # -- the record -------------------------------------------------------------------------------
-
-    def _columns(self) -> None:
-        """The number of words of each segment, and of the end of each body."""
-        self._words: dict[Any, int] = {}
-        for body in bodies(self._tree):
-            for item in body.items:
-                if isinstance(item, Segment):
-                    self._words[item] = len(self._plan.saved[item]) + self._stored(item.statements)
-            self._words[body] = len(body.recorded)
-
-    def _stored(self, statements: Sequence[Any]) -> int:
-        count = 0
-        for each in statements:
-            if isinstance(each, Store):
-                count += id(each) in self._plan.written
-            elif inside := sum(map(self._stored, inner(each))):
-                count += inside + 1  # the condition
-        return count
+    def _again(self, name: str) -> str:
+        """The name in the reverse pass of a value of the forward pass."""
+        if name not in self._primal or name in self._visible or name in self._variables:
+            return name
+        own = name + self._mark
+        self._dtypes[own] = self._dtypes[name]
+        return own
 
     # -- the whole --------------------------------------------------------------------------------
 
     def _whole(self, function: Function, wrt: Collection[str]) -> Function:
         adjoint, plain = self._adjoint, self._plain
-        forward = self._forward(self._tree, None)
+        sweeps = Sweeps(
+            self._tree,
+            self._plan,
+            self._dtypes,
+            self._new,
+            self._again,
+            self._record,
+            self._variables,
+            adjoint.declared,
+        )
+        forward = sweeps.forward()
         seeds: list[tuple[str, np.dtype]] = []
         for x, dtype in zip(plain.results, function.results, strict=True):
             if dtype.kind == "f":
@@ -150,193 +172,32 @@ class _Reverse:
                 adjoint.add(x, seeds[-1][0])
         start = adjoint.flushed()
         end: list[Any] = []
-        backward = self._backward(self._tree, None)
+        backward = sweeps.backward()
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
-        shadows = [(f"{n}.bar", Pointer(self._buffers[n])) for n in self._shadows]
-        declared = [*plain.declared, *self._rounds, *self._record.declared(),
+        shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
+        declared = [*plain.declared, *sweeps.declared, *self._record.declared(),
                     *adjoint.declared.values()]  # fmt: skip
         body = [*declared, *forward, *start, *backward, *end, *self._record.freed(),
                 Return((*plain.results, *bars))]  # fmt: skip
         return Function(
             f"{function.name}.vjp", (*function.parameters, *shadows, *seeds), tuple(body),
-            (*function.results, *(self._dtypes[n] for n in numbers)),
+            (*function.results, *(self._dtypes[n] for n in numbers)), frozenset(["noalias"]),
         )  # fmt: skip
-
-    # -- forward ----------------------------------------------------------------------------------
-
-    _rounds: list[Variable]
-
-    def _forward(self, body: Body, frame: Any) -> list[Any]:
-        if body is self._tree:
-            self._rounds = []
-        made: list[Any] = []
-        for item in body.items:
-            if isinstance(item, Segment):
-                made += self._segment(item)
-            elif isinstance(item, Loop):
-                made += self._loop(item)
-            else:
-                made.append(If(item.condition, tuple(self._forward(item.then, frame)),
-                               tuple(self._forward(item.otherwise, frame))))  # fmt: skip
-        if count := self._words[body]:
-            block = self._record.reserve(literal(count, INT), made)
-            for i, name in enumerate(body.recorded):
-                made += self._record.write(block, i, name, self._dtype(name))
-        return made
-
-    def _segment(self, segment: Segment) -> list[Any]:
-        count = self._words[segment]
-        if not count:
-            return list(segment.statements)
-        made: list[Any] = []
-        block = self._record.reserve(literal(count, INT), made)
-        places = iter(range(count))
-        for name in self._plan.saved[segment]:
-            made += self._record.write(block, next(places), name, self._dtypes[name])
-        return made + self._saving(segment.statements, block, places)
-
-    def _saving(self, statements: Sequence[Any], block: Block, places: Any) -> list[Any]:
-        """The statements, with the values that their stores overwrite written to the record."""
-        made: list[Any] = []
-        for each in statements:
-            if isinstance(each, Store) and id(each) in self._plan.written:
-                old = self._new("old", each.dtype)
-                made.append(Load(old, each.buffer, each.at, each.dtype))
-                made += self._record.write(block, next(places), old, each.dtype)
-                made.append(each)
-            elif isinstance(each, If) and self._stored([each]):
-                made += self._record.write(block, next(places), each.condition, BOOL)
-                then = self._saving(each.then, block, places)
-                other = self._saving(each.otherwise, block, places)
-                made.append(replace(each, then=tuple(then), otherwise=tuple(other)))
-            else:
-                made.append(each)
-        return made
-
-    def _loop(self, loop: Loop) -> list[Any]:
-        body = self._forward(loop.body, None)
-        statement = loop.statement
-        if not _may_break(statement):
-            return [replace(statement, body=tuple(body))]
-        loop.rounds = self._new("rounds")
-        self._rounds.append(Variable(loop.rounds, literal(0, INT), INT))
-        before, after = self._new("round"), self._new("round")
-        count = [
-            copy(before, loop.rounds, INT),
-            operation(after, "add", (before, literal(1, INT)), INT),
-            copy(loop.rounds, after, INT),
-        ]
-        made: list[Any] = [copy(loop.rounds, literal(0, INT), INT)]
-        made.append(replace(statement, body=(*count, *body)))
-        block = self._record.reserve(literal(1, INT), made)
-        total = self._new("rounds")
-        return [*made, copy(total, loop.rounds, INT), *self._record.write(block, 0, total, INT)]
-
-    # -- backward ---------------------------------------------------------------------------------
-
-    def _again(self, name: str) -> str:
-        """The name in the reverse pass of a value of the forward pass."""
-        if name not in self._primal or name in self._visible or name in self._variables:
-            return name
-        own = f"{name}~"
-        self._dtypes[own] = self._dtypes[name]
-        return own
-
-    def _reverse_of(self, statements: Sequence[Any]) -> list[Any]:
-        return [renamed(x, self._again, lambda buffer: (buffer, ZERO), self._again)
-                for x in statements]  # fmt: skip
-
-    def _backward(self, body: Body, frame: Any) -> list[Any]:
-        made: list[Any] = []
-        if count := self._words[body]:
-            block = self._record.release(literal(count, INT), made)
-            for i, name in enumerate(body.recorded):
-                made += self._record.read(block, i, self._again(name), self._dtype(name))
-        again = []
-        for item in body.items:
-            if isinstance(item, Segment) and body is not self._tree:
-                wanted = body.crossing.difference(body.recorded)
-                again += [x for x in item.statements if set(_defines(x)) & wanted]
-        made += self._reverse_of(again)
-        for item in reversed(body.items):
-            if isinstance(item, Segment):
-                made += self._undone(item)
-                local = [x for x in item.statements if set(_defines(x)) & item.local]
-                made += self._reverse_of([*local, *item.adjoint])
-            elif isinstance(item, Loop):
-                made += self._loop_back(item)
-            else:
-                condition: Any = item.condition
-                condition = self._again(condition) if isinstance(condition, str) else condition
-                parts = self._backward(item.then, frame), self._backward(item.otherwise, frame)
-                made.append(If(condition, *map(tuple, parts)))
-        return made
-
-    def _undone(self, segment: Segment) -> list[Any]:
-        """Restore what a segment has overwritten."""
-        count = self._words[segment]
-        if not count:
-            return []
-        made: list[Any] = []
-        block = self._record.release(literal(count, INT), made)
-        places = iter(range(count))
-        saved: list[Any] = []
-        for name in self._plan.saved[segment]:
-            old = self._new("old", self._dtypes[name])
-            saved += self._record.read(block, next(places), old, self._dtypes[name])
-            saved.append(copy(name, old, self._dtypes[name]))
-        return made + self._restored(segment.statements, block, places) + saved
-
-    def _restored(self, statements: Sequence[Any], block: Block, places: Any) -> list[Any]:
-        parts: list[list[Any]] = []
-        for each in statements:
-            if isinstance(each, Store) and id(each) in self._plan.written:
-                old = self._new("old", each.dtype)
-                part = self._record.read(block, next(places), old, each.dtype)
-                (back,) = self._reverse_of([Store(each.buffer, each.at, old, each.dtype)])
-                parts.append([*part, back])
-            elif isinstance(each, If) and self._stored([each]):
-                condition = self._new("condition", BOOL)
-                part = self._record.read(block, next(places), condition, BOOL)
-                then = self._restored(each.then, block, places)
-                other = self._restored(each.otherwise, block, places)
-                parts.append([*part, If(condition, tuple(then), tuple(other))])
-        return [each for part in reversed(parts) for each in part]
-
-    def _loop_back(self, loop: Loop) -> list[Any]:
-        statement, made = loop.statement, []
-        body = self._backward(loop.body, None)
-        axis = self._new("back")
-        start: Any = 0
-        if isinstance(statement, For):
-            start, stop = (self._again(x) if isinstance(x, str) else x
-                           for x in (statement.start, statement.stop))  # fmt: skip
-        if loop.rounds:
-            block = self._record.release(literal(1, INT), made)
-            rounds, last = self._new("rounds"), self._new("last")
-            made += self._record.read(block, 0, rounds, INT)
-            made.append(operation(last, "subtract", (rounds, literal(1, INT)), INT))
-            at = affine_of(0, {axis: -1, last: 1}).plus(_affine(start))
-            start, stop = 0, rounds
-        else:
-            at = affine_of(-1, {axis: -1}).plus(_affine(start)).plus(_affine(stop))
-        if isinstance(statement, For):
-            self._dtypes[f"{statement.axis}~"] = INT
-            body = [Position(f"{statement.axis}~", at), *body]
-        return [*made, For(axis, start, stop, tuple(body))]
-
-
-def _affine(x: Any) -> Affine:
-    return Affine(x, ()) if isinstance(x, int) else variable(x)
-
-
-def _may_break(loop: For | While) -> bool:
-    return isinstance(loop, While) or any(
-        isinstance(each, If) and any(isinstance(x, Break) for x in each.then) for each in loop.body
-    )
 
 
 def _defines(each: Any) -> list[str]:
     names = [getattr(each, "target", None), getattr(each, "axis", None)]
     return [*(x for x in names if isinstance(x, str)), *getattr(each, "results", ())]
+
+
+def _shapes(function: Function, lengths: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The names of the lengths of each array: those of the parameters that follow its pointer."""
+    found: dict[str, tuple[str, ...]] = {}
+    array = ""
+    for name, kind in function.parameters:
+        if isinstance(kind, Pointer):
+            array, found[name] = name, ()
+        elif name in lengths and array:
+            found[array] += (name,)
+    return found

@@ -11,17 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NoRuleError
 from ..ir.affine import Affine, affine_of
 from ..ir.scalar import Apply
 from ..ir.statements import (
+    Accumulate,
     Assign,
     Call,
+    Chunks,
     For,
+    Gemm,
     If,
     Literal,
     Load,
+    New,
     Operand,
+    Pieces,
+    PointTo,
     Position,
+    Return,
     Statement,
     Store,
     Variable,
@@ -29,7 +37,7 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk, with_inner
 from .build import COPY, INT, Names, copy, expanded, literal, names_of
 
-__all__ = ["Simplified", "simplified"]
+__all__ = ["Simplified"]
 
 
 class Simplified:
@@ -56,11 +64,6 @@ class Simplified:
         self.declared = [each for each in declared if each.target in read | written]
 
 
-def simplified(*args: Any) -> Simplified:
-    """See `Simplified`."""
-    return Simplified(*args)
-
-
 class _Simplify:
     def __init__(
         self, names: Names, dtypes: dict[str, np.dtype], variables: set[str],
@@ -69,7 +72,7 @@ class _Simplify:
         self._names, self._dtypes, self._variables = names, dtypes, variables
         self._low: dict[Operand, int] = dict.fromkeys(lengths, 0)  # lower bounds of integers
         self._same: dict[str, Operand] = {}  # other names of values
-        self._false: set[Operand] = set()
+        self._pointed: set[Any] = set()  # buffers that are pointers made here
         self.last: dict[str, Operand] = {}
 
     def dtype(self, x: Operand) -> np.dtype:
@@ -118,8 +121,16 @@ class _Simplify:
                     if each.kind is None and self.dtype(value) == each.dtype:
                         known["load", each.buffer, at] = value
                     made.append(replace(each, at=at, value=value))
+                case New():
+                    self._forget(each.target, known)
+                    made.append(replace(each, count=self.value(each.count, now, made)))
                 case If(condition=condition):
                     self._branch(each, self.value(condition, now, made), now, known, made)
+                case Accumulate(target=target, value=value):
+                    made.append(replace(each, value=self.value(value, now, made)))
+                    now.pop(target, None)
+                case Chunks() | Pieces() | Gemm():
+                    raise NoRuleError(f"{type(each).__name__} has no derivative in functions")
                 case For() | _ if inner(each):
                     self._loop(each, now, known, made)
                 case Call():
@@ -133,6 +144,12 @@ class _Simplify:
                         self._dtypes[name] = dtype
                     if len(each.results) == 1 and str(each.function).startswith("libm"):
                         known[key] = each.results[0]
+                case PointTo(target=target, address=address):
+                    self._pointed |= {target, getattr(address, "buffer", target)}
+                    made.append(replace(each, address=self._argument(address, now, made)))
+                case Return(values=values):
+                    given = tuple(self.value(x, now, made) for x in values)
+                    made.append(Return(given))
                 case _:
                     made.append(each)
         self.last = now
@@ -153,9 +170,10 @@ class _Simplify:
                 terms[new] = terms.get(new, 0) + factor
         return affine_of(const, terms)
 
-    @staticmethod
-    def _forget(buffer: Any, known: dict) -> None:
-        for key in [key for key in known if key[0] == "load" and key[1] == buffer]:
+    def _forget(self, buffer: Any, known: dict) -> None:
+        """Forget the elements of a buffer; several pointers may lead to the same memory."""
+        same = self._pointed if buffer in self._pointed else {buffer}
+        for key in [key for key in known if key[0] == "load" and key[1] in same]:
             del known[key]
 
     # -- scalar code ------------------------------------------------------------------------------
@@ -206,6 +224,8 @@ class _Simplify:
             return None
         assert isinstance(step.body, Apply)
         name = step.body.function.name
+        if name == "not_equal" and operands[0] == operands[1] and self.dtype(operands[0]) == INT:
+            return literal(False, np.dtype(bool))
         if name == "less" and operands[1] == literal(0, INT) and self._low_of(operands[0]) >= 0:
             return literal(False, np.dtype(bool))
         if name == "select" and isinstance(operands[0], Literal):
@@ -286,6 +306,8 @@ class _Simplify:
                 now.pop(target, None)
             if isinstance(one, Store):
                 self._forget(one.buffer, known)
+            elif isinstance(one, New):
+                self._forget(one.target, known)
 
 
 _NONE = -(2**62)

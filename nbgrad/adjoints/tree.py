@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.statements import For, If, Load, Statement, Store, While
+from ..ir.statements import Break, For, If, Load, Statement, Store, While
 from ..ir.walk import inner, walk
 
 __all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "tree"]
@@ -22,12 +22,13 @@ class Segment:
 
 @dataclass(eq=False)
 class Loop:
-    """A loop; one that may be left early counts its rounds in a variable."""
+    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable."""
 
     statement: Any
     body: "Body"
     order: int = 0
     rounds: str = ""
+    leave: If | None = None
 
 
 @dataclass(eq=False)
@@ -96,7 +97,10 @@ def _fill(body: Body, statements: Sequence[Any], count: Iterator[int]) -> None:
             loop = Loop(each, Body(body))
             loop.body.loop = loop
             loop.order = next(count)
-            _fill(loop.body, each.body, count)
+            inside = list(each.body)
+            if inside and isinstance(inside[-1], If) and Break() in inside[-1].then:
+                loop.leave = inside.pop()
+            _fill(loop.body, inside, count)
             body.items.append(loop)
             segment = None
         elif isinstance(each, If) and not _is_straight(each):

@@ -1,90 +1,189 @@
-"""Kernels that are derivatives of Python functions."""
+"""Kernels that are derivatives of Python functions, and derivatives of such kernels."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import Any
+from typing import Any, Union
 
+import numpy as np
+
+from ..adjoints.build import Names, unused
 from ..adjoints.reverse import value_and_cotangents
-from ..compiler.front.functions import Entry, entry_of
+from ..adjoints.tangent import tangents
+from ..compiler.front.functions import ArrayType, Constant, Entry, entry_of
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..compiler.sources import of_code
 from ..ir.statements import Function, Pointer
 
-__all__ = ["Reverse"]
+__all__ = ["Argument", "Forward", "Reverse"]
+
+_INT = np.dtype(np.int64)
 
 
 @dataclass(frozen=True)
-class Reverse:
-    """The kernel `f_vjp(arguments..., shadows..., cotangents...)` for the arguments at places
-    `wrt`, of which `kinds` are the types."""
+class Argument:
+    """An argument of a kernel, its type, and the parameters that it stands for: those of an array
+    are its pointer, its lengths and its strides; a shadow has the pointer alone."""
 
-    function: FunctionType
+    name: str
+    kind: Any
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Derivative:
+    """The kernel of the derivative of a function, of which `kinds` are the types of the arguments,
+    or of another such kernel, with respect to its arguments at places `wrt`."""
+
+    function: Union[FunctionType, "_Derivative"]
     kinds: tuple[Any, ...]
     wrt: tuple[int, ...]
 
+    _mode = ""
+
     def __repr__(self) -> str:
-        code = of_code(self.function.__code__)
-        return f"vjp {self.function.__qualname__} {code} {self.wrt} {self.kinds}"
+        if isinstance(self.function, FunctionType):
+            code = of_code(self.function.__code__)
+            return f"{self._mode} {self.function.__qualname__} {code} {self.wrt} {self.kinds}"
+        return f"{self._mode} ({self.function!r}) {self.wrt}"
 
     @property
     def name(self) -> str:
-        return f"{self.function.__name__}_vjp"
+        inner = self.function
+        name = inner.__name__ if isinstance(inner, FunctionType) else inner.name
+        return f"{name}_{self._mode}"
+
+    @cached_property
+    def primal(self) -> tuple[Function, tuple[Argument, ...]]:
+        """The function of which this is a derivative, and its arguments."""
+        if isinstance(self.function, _Derivative):
+            return self.function.made, self.function.arguments
+        function = entry_of(self.function, self.kinds).function
+        code, passed = self.function.__code__, iter(name for name, _ in function.parameters)
+        names = code.co_varnames[: code.co_argcount]
+        return function, tuple(
+            Argument(name, kind, tuple(next(passed) for _ in range(_count(kind))))
+            for name, kind in zip(names, self.kinds, strict=True)
+        )
+
+    def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
+        raise NotImplementedError
+
+    @cached_property
+    def made(self) -> Function:
+        """The derivative in the kernel IR."""
+        primal, arguments = self.primal
+        numbers = {name for name, kind in primal.parameters if not isinstance(kind, Pointer)}
+        lengths: list[str] = []
+        wrt: list[str] = []
+        for i, each in enumerate(arguments):
+            if isinstance(each.kind, ArrayType):
+                lengths += [x for x in each.parameters[1 : 1 + each.kind.ndim] if x in numbers]
+                wrt += each.parameters[: i in self.wrt]
+            elif i in self.wrt:
+                wrt += each.parameters
+        return self._derived(primal, wrt, lengths)
+
+    @property
+    def _suffix(self) -> str:
+        """The suffix of parameters that belong to one of the primal."""
+        return unused(".bar", self.primal[0])
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The arguments of the kernel: those of the primal, and those that the derivative has in
+        addition."""
+        primal, own = self.primal
+        kinds = {each.parameters[0]: each.kind for each in own if each.parameters}
+        names = Names(each.name for each in own)
+        found = list(own)
+        for parameter, kind in self.made.parameters[len(primal.parameters) :]:
+            if isinstance(kind, Pointer):
+                kind = kinds[parameter.removesuffix(self._suffix)]
+            plain = parameter.replace(".", "_").replace("#", "")
+            found.append(Argument(names.new(plain).replace("#", "_"), kind, (parameter,)))
+        return tuple(found)
 
     @cached_property
     def types(self) -> dict[str, Any]:
         """The types of the arguments by name."""
-        found = dict(zip(self._names, self.kinds, strict=True))
-        for i in self.shadows:
-            found[f"{self._names[i]}_bar"] = self.kinds[i]
-        for name, kind in self._made.parameters:
-            if name.startswith("cotangent"):
-                found[name.replace("#", "")] = kind
-        return found
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        code = self.function.__code__
-        return code.co_varnames[: code.co_argcount]
-
-    @cached_property
-    def _made(self) -> Function:
-        primal = entry_of(self.function, self.kinds).function
-        lengths = [name for name, _ in primal.parameters if "_n" in name]
-        return value_and_cotangents(primal, [self._names[i] for i in self.wrt], lengths)
+        return {each.name: each.kind for each in self.arguments}
 
     @cached_property
     def shadows(self) -> tuple[int, ...]:
-        """The places of arrays that have cotangents."""
-        passed = {name for name, _ in self._made.parameters}
-        return tuple(i for i, name in enumerate(self._names) if f"{name}.bar" in passed)
+        """The places of arguments of the primal that are arrays with a shadow: cotangents in
+        reverse mode, tangents in forward mode. The shadows follow the arguments of the primal, in
+        this order."""
+        primal, own = self.primal
+        added = {name for name, _ in self.made.parameters[len(primal.parameters) :]}
+        return tuple(
+            i for i, each in enumerate(own)
+            if isinstance(each.kind, ArrayType) and each.parameters[0] + self._suffix in added
+        )  # fmt: skip
 
     def kernel(self) -> Kernel:
         return kernel_from_ir(self)
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        made = self._made
-        parameters: list[Any] = []
-        for name, kind in made.parameters:
-            parameters.append((name, kind))
-            if name.endswith(".bar") and isinstance(kind, Pointer):
-                rank = self.types[f"{name[:-4]}_bar"].ndim
-                parameters += [(f"{name}_n{i}", _INT) for i in range(rank)]
+        made = self.made
+        for each, kind in zip(self.arguments, kinds, strict=True):
+            if kind != each.kind and not isinstance(each.kind, Constant):
+                raise TypeError(f"{self.name}: {each.name} is {kind}, not {each.kind}")
+        kept = dict(made.parameters)
+        parameters: list[tuple[str, Any]] = []
+        for each in self.arguments:
+            names = list(each.parameters)
+            parameters += [(name, kept[name]) for name in names]
+            for i in range(len(names), _count(each.kind)):  # the lengths of a shadow
+                parameters.append((f"{names[0]}_{i}", _INT))
         result = made.results[0] if len(made.results) == 1 else (made.results or None)
-        function = Function(made.name, tuple(parameters), made.body, made.results)
+        function = Function(made.name, tuple(parameters), made.body, made.results, made.attributes)
         return Entry(function, result, _find)
 
     def text(self) -> str:
         raise NotImplementedError
 
 
+class Reverse(_Derivative):
+    """The kernel `f_vjp(arguments..., shadows..., cotangents...)`: see `value_and_cotangents`."""
+
+    _mode = "vjp"
+
+    def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
+        return value_and_cotangents(primal, wrt, lengths)
+
+
+class Forward(_Derivative):
+    """The kernel `f_jvp(arguments..., shadows..., tangents of numbers...)`: see `tangents`.
+
+    Of a `Reverse` it gives Hessian-vector products: its shadows are the tangents of the arguments
+    and of the shadows of the reverse pass.
+    """
+
+    _mode = "jvp"
+
+    def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
+        return tangents(primal, wrt, lengths)
+
+    @property
+    def _suffix(self) -> str:
+        return unused(".dot", self.primal[0])
+
+
+def _count(kind: Any) -> int:
+    """The number of parameters of an argument of a type."""
+    match kind:
+        case Constant():
+            return 0
+        case tuple():
+            return sum(map(_count, kind))
+        case ArrayType(ndim=ndim, contiguous=contiguous):
+            return 1 + ndim + (0 if contiguous else ndim)
+    return 1
+
+
 def _find(name: str) -> Any:
     from ..kernels import scalar
 
     return getattr(scalar, name)
-
-
-import numpy as np  # noqa: E402
-
-_INT = np.dtype(np.int64)

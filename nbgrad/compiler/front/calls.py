@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
+from .arrays import in_memory
 from .binding import bound, python_function
 from .emit import FunctionBuilder
 from .functions import Entry, entry_of, flattened, type_of
@@ -23,6 +24,12 @@ def call(
     named: Mapping[str, Value] = MappingProxyType({}),
 ) -> Value:  # fmt: skip
     """A call of a function that is known at compile time."""
+    from .array_calls import array_call  # which calls functions of numbers
+
+    if (found := array_call(emit, function, operands, named)) is not None:
+        return found
+    operands = [in_memory(emit, x) for x in operands]
+    named = {name: in_memory(emit, x) for name, x in named.items()}
     if hasattr(function, "row"):
         if named:
             raise Unsupported(f"a call of {function.__name__} with keywords")

@@ -9,14 +9,14 @@ from typing import NoReturn
 
 from ...ir.statements import Assign, Literal, Statement
 from .calls import call
-from .elements import attribute, element, flat
+from .elements import attribute, element
 from .emit import FunctionBuilder
 from .folding import is_int64
 from .iteration import chosen
 from .joins import join
 from .syntax import Unsupported, definition_of, outer_names
 from .tuples import compared, is_tuple
-from .values import BOOL, Known, NamedTuple, Number, Value, members
+from .values import BOOL, Known, NamedTuple, Number, Slice, Value, members
 from .variables import Variables
 
 OPERATORS: dict[type, Callable] = {
@@ -26,7 +26,7 @@ OPERATORS: dict[type, Callable] = {
     ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.Lt: operator.lt,
     ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
     ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
-    ast.Invert: operator.invert, ast.Not: operator.not_,
+    ast.Invert: operator.invert, ast.Not: operator.not_, ast.MatMult: operator.matmul,
 }  # fmt: skip
 
 
@@ -54,11 +54,14 @@ class Expressions:
                 return Known(value)
             case ast.Name(id=name):
                 return self.named(name)
-            case ast.Tuple(elts=parts):
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(map(self.value, parts))
             case ast.NamedExpr(target=ast.Name(id=name), value=value):
                 self.variables[name] = found = emit.settled(self.value(value))
                 return found
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                bounds = (None if x is None else self.value(x) for x in (lower, upper, step))
+                return emit.settled(Slice(*bounds))
             case ast.Attribute(value=holder, attr=name):
                 return self._attribute(self.value(holder), name)
             case ast.Subscript(value=holder, slice=at):
@@ -82,8 +85,6 @@ class Expressions:
                 return self._joined(isinstance(op, ast.And), each, are_bools=True)
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._choice(self.test(test), body, other)
-            case ast.Call(func=ast.Attribute(value=holder, attr="ravel"), args=[], keywords=[]):
-                return flat(emit, self.value(holder))
             case ast.Call(func=called, args=args, keywords=keywords):
                 return self._call(self.value(called), args, keywords)
             case _:

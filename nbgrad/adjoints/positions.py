@@ -1,0 +1,268 @@
+"""Whether two elements of a buffer may be the same one: a test on subscripts.
+
+A subscript is a linear form in the variables of loops and in numbers that do not change. Two
+accesses are apart if, for one axis of the array, the difference of the subscripts is at least 1, or
+at most -1, for all rounds of the loops around them (the test of Banerjee with symbolic bounds;
+R. Allen and K. Kennedy, Optimizing Compilers for Modern Architectures, 2001, section 3.3).
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..ir.affine import Affine
+from ..ir.scalar import Apply
+from ..ir.statements import Assign, For, Literal, Position
+from .build import COPY, INT
+from .tree import Body, Loop
+
+__all__ = ["Access", "Positions", "around"]
+
+
+class Form(NamedTuple):
+    """`const` plus the sum of `terms`, names times integers."""
+
+    const: int
+    terms: Mapping[Any, int]
+
+    def plus(self, other: "Form", factor: int = 1) -> "Form":
+        terms = dict(self.terms)
+        for name, number in other.terms.items():
+            terms[name] = terms.get(name, 0) + factor * number
+        const = self.const + factor * other.const
+        return Form(const, {name: number for name, number in terms.items() if number})
+
+
+_ZERO = Form(0, {})
+
+
+class Access(NamedTuple):
+    """A load or a store: its position, and the loops around it, outermost first."""
+
+    buffer: Any
+    at: Affine
+    loops: tuple[Loop, ...]
+
+
+class Positions:
+    """The positions of a tree. `shapes` are the names of the lengths of buffers."""
+
+    def __init__(
+        self, statements: Iterable[Any], shapes: Mapping[str, Sequence[str]],
+        constants: Collection[str],
+    ):  # fmt: skip
+        self._shapes = shapes
+        self._natural = {name for shape in shapes.values() for name in shape}
+        self._constants = self._natural | set(constants)
+        kinds = (Assign, Position)
+        self._defined = {each.target: each for each in statements if isinstance(each, kinds)}
+        self._axes = {each.axis: each for each in statements if isinstance(each, For)}
+        self._forms: dict[str, Form | None] = {}
+        self._subscripts: dict[tuple, tuple[Form | None, ...]] = {}
+
+    def may_meet(self, first: Access, second: Access, later: bool, depth: int = 0) -> bool:
+        """Whether `second` may be at the element of `first`: in a later round of a loop around
+        both, from loop `depth` inwards, or in the same rounds."""
+        if first.buffer != second.buffer:
+            return False
+        ours, theirs = self._indices(first), self._indices(second)
+        if len(ours) != len(theirs):
+            return True
+        common = 0
+        for x, y in zip(first.loops, second.loops, strict=False):
+            if x is not y:
+                break
+            common += 1
+        levels = range(depth, common) if later else [common]
+        return any(self._meet_at(level, first, second, ours, theirs, later) for level in levels)
+
+    # -- subscripts -------------------------------------------------------------------------------
+
+    def _indices(self, access: Access) -> tuple[Form | None, ...]:
+        """The subscript for each axis; None for one that is not linear."""
+        key = access.buffer, access.at
+        if key not in self._subscripts:
+            self._subscripts[key] = self._split(access)
+        return self._subscripts[key]
+
+    def _split(self, access: Access) -> tuple[Form | None, ...]:
+        shape = self._shapes.get(access.buffer, ())
+        rank = max(len(shape), 1)
+        strides = {tuple(sorted(shape[axis + 1 :])): axis for axis in range(rank - 1)}
+        found: list[Form | None] = [_ZERO] * rank
+        found[-1] = Form(access.at.const, {})
+        for name, factor in access.at.terms:
+            axis, form = self._term(name, strides, rank)
+            before = found[axis]
+            found[axis] = None if form is None or before is None else before.plus(form, factor)
+        return tuple(found)
+
+    def _term(
+        self, name: Any, strides: Mapping[tuple[str, ...], int], rank: int
+    ) -> tuple[int, Form | None]:
+        """The axis of a term of a position, and its subscript."""
+        own = self._lengths(name)
+        if own in strides:
+            return strides[own], Form(1, {})
+        match self._defined.get(name):
+            case Assign(body=Apply(function=function), operands=(x, y)) if (
+                function.name == "multiply"
+            ):
+                for stride, index in ((x, y), (y, x)):
+                    if (product := self._lengths(stride)) in strides:
+                        return strides[product], self.form(index)
+        return rank - 1, self.form(name)
+
+    def _lengths(self, x: Any) -> tuple[str, ...] | None:
+        """The lengths of which a number is the product."""
+        if not isinstance(x, str):
+            return None
+        if x in self._natural:
+            return (x,)
+        match self._defined.get(x):
+            case Assign(body=Apply(function=function), operands=(y, z)) if (
+                function.name == "multiply"
+            ):
+                left, right = self._lengths(y), self._lengths(z)
+                return None if left is None or right is None else tuple(sorted(left + right))
+        return None
+
+    def form(self, x: Any) -> Form | None:
+        """The linear form of an integer."""
+        if isinstance(x, int):
+            return Form(x, {})
+        if isinstance(x, Literal):
+            return Form(int(x.number), {}) if x.dtype.kind in "iu" else None
+        if x not in self._forms:
+            self._forms[x] = None
+            self._forms[x] = self._form(x)
+        return self._forms[x]
+
+    def _form(self, x: Any) -> Form | None:
+        if x in self._axes or x in self._constants:
+            return Form(0, {x: 1})
+        match self._defined.get(x):
+            case Position(at=at):
+                parts = [(self.form(name), factor) for name, factor in at.terms]
+                return _total(at.const, parts)
+            case Assign(body=body, operands=(y,), dtype=dtype) if body is COPY and dtype == INT:
+                return self.form(y)
+            case Assign(body=Apply(function=function), operands=operands, dtype=dtype) if (
+                dtype == INT and function.name in ("add", "subtract", "multiply", "negative")
+            ):
+                forms = [self.form(each) for each in operands]
+                if function.name == "negative":
+                    return _total(0, [(forms[0], -1)])
+                if function.name == "multiply":
+                    return _product(*forms)
+                return _total(0, [(forms[0], 1), (forms[1], 1 if function.name == "add" else -1)])
+        return None
+
+    # -- the test ---------------------------------------------------------------------------------
+
+    def _meet_at(
+        self, level: int, first: Access, second: Access, ours: Sequence[Form | None],
+        theirs: Sequence[Form | None], later: bool,
+    ) -> bool:  # fmt: skip
+        """Whether they may meet with equal variables of the first `level` common loops, and a
+        greater one of the next loop for `second` if `later`."""
+        bounds = _Bounds(self, first.loops, second.loops, level, later)
+        for mine, other in zip(ours, theirs, strict=True):
+            if mine is None or other is None:
+                continue
+            difference = bounds.of(mine, 0).plus(bounds.of(other, 1), -1)
+            if bounds.is_positive(difference) or bounds.is_positive(_ZERO.plus(difference, -1)):
+                return False
+        return True
+
+    def is_natural(self, name: Any) -> bool:
+        """Whether a number is never below 0."""
+        return name in self._natural
+
+
+class _Bounds:
+    """The variables of the loops around two accesses, innermost first, with their bounds."""
+
+    def __init__(
+        self, positions: Positions, first: Sequence[Loop], second: Sequence[Loop], level: int,
+        later: bool,
+    ):  # fmt: skip
+        self._positions = positions
+        self._names: tuple[dict[Any, Form], dict[Any, Form]] = ({}, {})
+        self._order: list[tuple[int, Any, Form | None, Form | None]] = []
+        for side, loops in ((0, first), (1, second)):
+            for depth, loop in enumerate(loops):
+                if not isinstance(loop.statement, For):
+                    continue
+                axis = loop.statement.axis
+                if side == 1 and depth < level:
+                    self._names[1][axis] = self._names[0][axis]
+                elif side == 1 and later and depth == level:
+                    self._later(axis, depth)
+                else:
+                    self._new(loop, side, depth)
+
+    def _new(self, loop: Loop, side: int, depth: int) -> None:
+        axis = loop.statement.axis
+        low = self._bound(loop.statement.start, side)
+        high = self._bound(loop.statement.stop, side)
+        high = None if high is None else high.plus(Form(-1, {}))
+        variable = side, axis
+        self._names[side][axis] = Form(0, {variable: 1})
+        self._order.append((depth, variable, low, high))
+
+    def _later(self, axis: Any, depth: int) -> None:
+        """The variable of a later round: that of the first access and a distance."""
+        own = self._names[0][axis]
+        self._names[1][axis] = own.plus(Form(0, {("distance", axis): 1}))
+        found = next(each for each in self._order if each[1] == (0, axis))
+        high = None if found[3] is None else found[3].plus(own, -1)
+        self._order.append((depth + 0.5, ("distance", axis), Form(1, {}), high))  # pyright: ignore
+
+    def _bound(self, x: Any, side: int) -> Form | None:
+        form = self._positions.form(x)
+        return None if form is None else self.of(form, side)
+
+    def of(self, form: Form, side: int) -> Form:
+        """A form in the variables of one of the accesses."""
+        found = Form(form.const, {})
+        for name, factor in form.terms.items():
+            found = found.plus(self._names[side].get(name, Form(0, {name: 1})), factor)
+        return found
+
+    def is_positive(self, form: Form) -> bool:
+        """Whether a form is at least 1 for all rounds."""
+        for _, variable, low, high in sorted(self._order, key=lambda each: -each[0]):
+            factor = form.terms.get(variable, 0)
+            if not factor:
+                continue
+            bound = low if factor > 0 else high
+            if bound is None:
+                return False
+            form = form.plus(Form(0, {variable: 1}), -factor).plus(bound, factor)
+        natural = self._positions.is_natural
+        return form.const >= 1 and all(
+            factor > 0 and natural(name) for name, factor in form.terms.items()
+        )
+
+
+def _total(const: int, parts: Iterable[tuple[Form | None, int]]) -> Form | None:
+    found = Form(const, {})
+    for form, factor in parts:
+        if form is None:
+            return None
+        found = found.plus(form, factor)
+    return found
+
+
+def _product(x: Form | None, y: Form | None) -> Form | None:
+    if x is None or y is None:
+        return None
+    for one, other in ((x, y), (y, x)):
+        if not one.terms:
+            return _ZERO.plus(other, one.const)
+    return None
+
+
+def around(body: Body) -> tuple[Loop, ...]:
+    """The loops around the statements of a body, outermost first."""
+    return tuple(reversed(body.loops()))

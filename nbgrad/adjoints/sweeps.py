@@ -1,0 +1,275 @@
+"""The two sweeps of a reverse pass: the statements forward, which write the record, and backward.
+
+Words of the record stand in the block of the nest of loops around, or on the stack.
+"""
+
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..ir.affine import ZERO, Affine, affine_of, variable
+from ..ir.statements import For, If, Load, Position, Store, Variable
+from ..ir.walk import inner
+from .build import BOOL, INT, copy, defined_names, literal, operation, renamed
+from .fission import split
+from .layout import Nest, Nests
+from .plan import Plan
+from .record import Block, Record
+from .sums import with_sums
+from .tree import Body, Loop, Segment, bodies
+
+__all__ = ["Sweeps"]
+
+
+@dataclass(frozen=True)
+class _Round:
+    """The words of a round of a loop in a nest."""
+
+    nest: Nest
+    block: Block
+
+
+class Sweeps:
+    """Writes the sweeps of a tree. `new(hint, dtype)` gives new names, and `again(name)` the name
+    of a value in the backward sweep."""
+
+    def __init__(
+        self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
+        again: Callable[[str], str], record: Record, variables: Container[str],
+        bars: Container[str],
+    ):  # fmt: skip
+        self._variables, self._bars = variables, bars
+        self.declared: list[Variable] = []
+        self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
+        self._new, self._again = new, again
+        words: dict[Any, int] = {}
+        for body in bodies(top):
+            words[body] = len(body.recorded)
+            for item in body.items:
+                if isinstance(item, Segment):
+                    words[item] = self._stored(item.statements)
+        self._nests = Nests(top, words)
+
+    def _stored(self, statements: Sequence[Any]) -> int:
+        """The number of words that a sequence of statements records."""
+        count = 0
+        for each in statements:
+            if isinstance(each, Store):
+                count += id(each) in self._plan.written
+            elif inside := sum(map(self._stored, inner(each))):
+                count += inside + 1  # the condition
+        return count
+
+    def forward(self) -> list[Any]:
+        """The statements, with what they record."""
+        return self._forward(self._top, None)
+
+    def backward(self) -> list[Any]:
+        """The adjoint statements, with what they need."""
+        return self._backward(self._top, None)
+
+    # -- words of the record ----------------------------------------------------------------------
+
+    def _reserved(self, item: Any, place: _Round | None, made: list[Any]) -> Block:
+        """The words of a segment, or of the end of a body, to be written."""
+        if place is None:
+            return self._record.reserve(literal(self._nests.words[item], INT), made)
+        return place.block.shifted(Affine(self._nests.offsets[item], ()))
+
+    def _released(self, item: Any, place: _Round | None, made: list[Any]) -> Block:
+        """The same words, to be read."""
+        if place is None:
+            return self._record.release(literal(self._nests.words[item], INT), made)
+        return place.block.shifted(Affine(self._nests.offsets[item], ()))
+
+    def _nest(
+        self, loop: Loop, place: _Round | None, made: list[Any], value: Callable[[str], str],
+        block_of: Callable[..., Block],
+    ) -> _Round | None:  # fmt: skip
+        """The words of a loop, all rounds; None for a loop that is in no nest."""
+        if loop in self._nests.roots:
+            nest = Nest(self._nests, loop, self._new, value, made)
+            return _Round(nest, block_of(nest.total, made))
+        if place is None or loop not in place.nest.widths:
+            return None
+        return replace(place, block=place.block.shifted(place.nest.starts[loop]))
+
+    # -- forward ----------------------------------------------------------------------------------
+
+    def _forward(self, body: Body, place: _Round | None) -> list[Any]:
+        made: list[Any] = []
+        for item in body.items:
+            if isinstance(item, Segment):
+                made += self._segment(item, place)
+            elif isinstance(item, Loop):
+                made += self._loop(item, place)
+            else:
+                made.append(If(item.condition, tuple(self._forward(item.then, place)),
+                               tuple(self._forward(item.otherwise, place))))  # fmt: skip
+        if self._nests.words[body]:
+            block = self._reserved(body, place, made)
+            for i, name in enumerate(body.recorded):
+                made += self._record.write(block, i, name, self._dtypes[name])
+        return made
+
+    def _segment(self, segment: Segment, place: _Round | None) -> list[Any]:
+        count = self._nests.words[segment]
+        if not count:
+            return list(segment.statements)
+        made: list[Any] = []
+        block = self._reserved(segment, place, made)
+        return made + self._saving(segment.statements, block, iter(range(count)))
+
+    def _saving(self, statements: Sequence[Any], block: Block, places: Iterator[int]) -> list[Any]:
+        """The statements, with the elements that their stores overwrite written to the record."""
+        made: list[Any] = []
+        for each in statements:
+            if isinstance(each, Store) and id(each) in self._plan.written:
+                old = self._new("old", each.dtype)
+                made.append(Load(old, each.buffer, each.at, each.dtype))
+                made += self._record.write(block, next(places), old, each.dtype)
+                made.append(each)
+            elif isinstance(each, If) and self._stored([each]):
+                made += self._record.write(block, next(places), each.condition, BOOL)
+                then = self._saving(each.then, block, places)
+                other = self._saving(each.otherwise, block, places)
+                made.append(replace(each, then=tuple(then), otherwise=tuple(other)))
+            else:
+                made.append(each)
+        return made
+
+    def _loop(self, loop: Loop, place: _Round | None) -> list[Any]:
+        statement, made = loop.statement, []
+        if isinstance(statement, For) and loop.leave is None:
+            words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
+            at, here = self._round(loop, words, statement.axis, statement.start)
+            return [*made, replace(statement, body=(*at, *self._forward(loop.body, here)))]
+        loop.rounds = self._new("rounds")
+        self.declared.append(Variable(loop.rounds, literal(0, INT), INT))
+        before, after = self._new("round"), self._new("round")
+        count = [
+            copy(before, loop.rounds, INT),
+            operation(after, "add", (before, literal(1, INT)), INT),
+            copy(loop.rounds, after, INT),
+        ]
+        leave = () if loop.leave is None else (loop.leave,)
+        body = (*count, *self._forward(loop.body, None), *leave)
+        made += [copy(loop.rounds, literal(0, INT), INT), replace(statement, body=body)]
+        block = self._record.reserve(literal(1, INT), made)
+        total = self._new("rounds")
+        return [*made, copy(total, loop.rounds, INT), *self._record.write(block, 0, total, INT)]
+
+    def _round(
+        self, loop: Loop, words: _Round | None, axis: str, start: Any
+    ) -> tuple[list[Any], _Round | None]:
+        """The words of a round, and the statements that compute where they are."""
+        made: list[Any] = []
+        if words is None:
+            return made, None
+        at = words.nest.round(loop, axis, start, made)
+        return made, replace(words, block=words.block.shifted(at))
+
+    # -- backward ---------------------------------------------------------------------------------
+
+    def _reverse_of(self, statements: Sequence[Any]) -> list[Any]:
+        return [renamed(x, self._again, lambda buffer: (buffer, ZERO), self._again)
+                for x in statements]  # fmt: skip
+
+    def _backward(self, body: Body, place: _Round | None) -> list[Any]:
+        made: list[Any] = []
+        if self._nests.words[body]:
+            block = self._released(body, place, made)
+            for i, name in enumerate(body.recorded):
+                made += self._record.read(block, i, self._again(name), self._dtypes[name])
+        wanted = body.crossing.difference(body.recorded)
+        for item in body.items:
+            if isinstance(item, Segment):
+                again = [x for x in item.statements if wanted.intersection(_defines(x))]
+                again = [self._plan.again.get(_defines(x)[0], x) for x in again]
+                made += self._reverse_of(again)
+        for item in reversed(body.items):
+            if isinstance(item, Segment):
+                made += self._undone(item, place)
+                local = [x for x in item.statements if item.local.intersection(_defines(x))]
+                made += self._reverse_of([*local, *item.adjoint])
+            elif isinstance(item, Loop):
+                made += self._loop_back(item, place)
+            else:
+                condition: Any = item.condition
+                condition = self._again(condition) if isinstance(condition, str) else condition
+                parts = self._backward(item.then, place), self._backward(item.otherwise, place)
+                made.append(If(condition, *map(tuple, parts)))
+        return made
+
+    def _undone(self, segment: Segment, place: _Round | None) -> list[Any]:
+        """Restore the elements that a segment has overwritten."""
+        count = self._nests.words[segment]
+        if not count:
+            return []
+        made: list[Any] = []
+        block = self._released(segment, place, made)
+        return made + self._restored(segment.statements, block, iter(range(count)))
+
+    def _restored(
+        self, statements: Sequence[Any], block: Block, places: Iterator[int]
+    ) -> list[Any]:
+        parts: list[list[Any]] = []
+        for each in statements:
+            if isinstance(each, Store) and id(each) in self._plan.written:
+                old = self._new("old", each.dtype)
+                part = self._record.read(block, next(places), old, each.dtype)
+                (back,) = self._reverse_of([Store(each.buffer, each.at, old, each.dtype)])
+                parts.append([*part, back])
+            elif isinstance(each, If) and self._stored([each]):
+                condition = self._new("condition", BOOL)
+                part = self._record.read(block, next(places), condition, BOOL)
+                then = self._restored(each.then, block, places)
+                other = self._restored(each.otherwise, block, places)
+                parts.append([*part, If(condition, tuple(then), tuple(other))])
+        return [each for part in reversed(parts) for each in part]
+
+    def _loop_back(self, loop: Loop, place: _Round | None) -> list[Any]:
+        statement, made = loop.statement, []
+        axis = self._new("back")
+        start, stop = 0, None
+        if isinstance(statement, For):
+            start, stop = (self._again(x) if isinstance(x, str) else x
+                           for x in (statement.start, statement.stop))  # fmt: skip
+        if loop.rounds:
+            block = self._record.release(literal(1, INT), made)
+            rounds, last = self._new("rounds"), self._new("last")
+            made += self._record.read(block, 0, rounds, INT)
+            made.append(operation(last, "subtract", (rounds, literal(1, INT)), INT))
+            at = affine_of(0, {axis: -1, last: 1}).plus(_affine(start))
+            low, high, words = 0, rounds, None
+        else:
+            at = affine_of(-1, {axis: -1}).plus(_affine(start)).plus(_affine(stop))
+            low, high = start, stop
+            words = self._nest(loop, place, made, self._again, self._record.release)
+        body: list[Any] = []
+        here = None
+        if isinstance(statement, For):
+            own = self._again(statement.axis)
+            body.append(Position(own, at))
+            first, here = self._round(loop, words, own, start)
+            body += first
+        body += self._backward(loop.body, here)
+        whole = For(axis, low, high, tuple(body))
+        parts = split(whole, self._copied, self._is_variable)
+        return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
+
+    def _is_variable(self, name: str) -> bool:
+        return name in self._variables or name in self._bars
+
+    def _copied(self, name: str) -> str:
+        return self._new(name, self._dtypes.get(name, INT))
+
+
+def _affine(x: Any) -> Affine:
+    return Affine(x, ()) if isinstance(x, int) else variable(x)
+
+
+def _defines(each: Any) -> list[str]:
+    return defined_names([each])

@@ -1,0 +1,269 @@
+"""Forward mode: from a function to one that gives its results and their tangents.
+
+Each statement through which derivatives flow is followed by the one that computes the tangent of
+its result. Loops, branches and exits stay as they are. Rows of `partials.py` are linear in the
+cotangent of the result: the tangent of the result is the sum, over the arguments, of the row with
+the tangent of the argument in its place.
+
+Memory that a function asks for, such as the record of reverse mode, is doubled: an integer that is
+active is the address of memory, and its tangent the address of the memory for tangents. So forward
+mode applies to functions that reverse mode made; this gives Hessian-vector products. A vector-
+Jacobian product is a gradient map, of `sum(cotangent * f(x))` in both; as the derivative of such a
+map is symmetric, forward mode of it is its reverse mode, too.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoRuleError
+from ..ir.reductions import SUM, Reduction
+from ..ir.scalar import NAMES, Expr, arguments, parse
+from ..ir.statements import (
+    Accumulate,
+    Address,
+    Allocate,
+    Assign,
+    Break,
+    Call,
+    Continue,
+    Function,
+    If,
+    Literal,
+    Load,
+    Operand,
+    Pointer,
+    PointTo,
+    Position,
+    Raise,
+    Return,
+    Store,
+    Variable,
+)
+from ..ir.walk import inner, walk, with_inner
+from .activity import active_names, rule_of
+from .build import (
+    BOOL,
+    COPY,
+    INT,
+    Names,
+    copy,
+    defined_names,
+    expanded,
+    literal,
+    operation,
+    unused,
+)
+from .inline import inlined
+from .simplify import Simplified
+
+__all__ = ["tangents"]
+
+_JOINT = {
+    "select": parse("select(x, v, w)"),
+    "divide": parse("(v - w * u) / y"),
+    "maximum": parse("select(x >= y, v, w)"),
+    "minimum": parse("select(x <= y, v, w)"),
+    "fmax": parse("select(x >= y, v, w)"),
+    "fmin": parse("select(x <= y, v, w)"),
+}
+"""Tangents of two active arguments, `v` and `w` their tangents, that cost less than the sum."""
+
+
+def tangents(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> Function:
+    """The function with tangents. `wrt` names the active parameters: buffers, and numbers that are
+    floats. `lengths` are parameters that are never below 0.
+
+    Parameters, in this order: those of the function; the tangent buffer of each parameter that is
+    an active buffer, one of `wrt` or one that is written with what depends on `wrt`, in the order
+    of the parameters; the tangent of each number of `wrt`, in the order of the parameters. They are
+    named `<name>.dot`, or `<name>.dot2`, ... where the function has such names, as a tangent has.
+    Results: those of the function, then the tangent of each that is a float. A tangent buffer holds
+    on entry the tangent of the elements that the buffer holds on entry, and on exit that of those
+    that it holds on exit. No two buffers may overlap.
+    """
+    return _Tangents(function, wrt, lengths).function
+
+
+class _Tangents:
+    def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
+        suffix = self._suffix = unused(".dot", function)
+        parameters = dict(function.parameters)
+        names = self._names = Names([*parameters, *defined_names(function.body)])
+        flat = inlined(function, names, keep_exits=True)
+        numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
+        plain = Simplified(flat.declared, flat.body, (), numbers, lengths, names)
+        self._dtypes = plain.dtypes
+        self._variables = {each.target for each in plain.declared}
+        self._buffers = {n: k.dtype for n, k in parameters.items() if isinstance(k, Pointer)}
+        for each in walk(plain.body):
+            if isinstance(each, (Allocate, PointTo)):
+                self._buffers[each.target] = each.dtype
+        results = [x for each in walk(plain.body) if isinstance(each, Return) for x in each.values]
+        outs = [n for n, k in parameters.items() if isinstance(k, Pointer) and k.dtype.kind == "f"]
+        useful = {x for x in results if isinstance(x, str)} | set(outs)
+        self._active = active_names(plain.body, wrt, useful, self._dtype) | set(wrt)
+        body = self._body([*plain.declared, *plain.body])
+        shadows = [(n + suffix, k) for n, k in parameters.items()
+                   if isinstance(k, Pointer) and n in self._active]  # fmt: skip
+        seeds = [(n + suffix, k) for n, k in numbers.items() if n in wrt]
+        self.function = Function(
+            f"{function.name}.jvp",
+            (*function.parameters, *shadows, *seeds),
+            tuple(body),
+            (*function.results, *(d for d in function.results if d.kind == "f")),
+            function.attributes | {"noalias"},
+        )
+
+    # -- names ------------------------------------------------------------------------------------
+
+    def _dtype(self, x: Any) -> np.dtype:
+        if isinstance(x, Literal):
+            return x.dtype
+        x = x.removesuffix(self._suffix)
+        return self._dtypes[x] if x in self._dtypes else self._buffers.get(x, INT)
+
+    def _dot(self, x: Any) -> str | None:
+        """The name of the tangent of an operand or of a buffer; None where it is 0."""
+        return x + self._suffix if isinstance(x, str) and x in self._active else None
+
+    def _given(self, x: Operand) -> Operand:
+        return self._dot(x) or literal(0, self._dtype(x))
+
+    def _new(self) -> str:
+        return self._names.new("d")
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def _body(self, statements: Sequence[Any]) -> list[Any]:
+        return [one for each in statements for one in self._with_tangent(each)]
+
+    def _with_tangent(self, each: Any) -> list[Any]:
+        match each:
+            case Assign(target=target, body=body, operands=operands, dtype=dtype):
+                if (dot := self._dot(target)) is None:
+                    return [each]
+                if body is COPY:
+                    return [each, copy(dot, self._given(operands[0]), dtype)]
+                return [each, *self._applied(each, operands, target, dot, dtype)]
+            case Variable(target=target, start=start, dtype=dtype):
+                dot = self._dot(target)
+                return [each, Variable(dot, self._given(start), dtype)] if dot else [each]
+            case Load(target=target, buffer=buffer):
+                dot = self._dot(target)
+                return (
+                    [each, replace(each, target=dot, buffer=self._dot(buffer))] if dot else [each]
+                )
+            case Store(buffer=buffer, value=value, kind=kind):
+                if (dot := self._dot(buffer)) is None:
+                    return [each]
+                self._check_kind(kind)
+                if kind is SUM and self._dot(value) is None:
+                    return [each]
+                return [each, replace(each, buffer=dot, value=self._given(value))]
+            case Accumulate(target=target, kind=kind, value=value):
+                if (dot := self._dot(target)) is None:
+                    return [each]
+                self._check_kind(kind)
+                given = self._dot(value)
+                return [each, replace(each, target=dot, value=given)] if given else [each]
+            case Call():
+                return [each, *self._called(each)]
+            case Return(values=values):
+                dots = [self._given(x) for x in values if self._dtype(x).kind == "f"]
+                return [Return((*values, *dots))]
+            case Allocate(target=target):
+                dot = self._dot(target)
+                return [each, replace(each, target=dot)] if dot else [each]
+            case PointTo(target=target, address=address):
+                dot = self._dot(target)
+                if dot is None:
+                    return [each]
+                if isinstance(address, Address):
+                    return [each, PointTo(dot, self._address(address), each.dtype)]
+                return [each, PointTo(dot, self._given(address), each.dtype)]
+            case If() | _ if inner(each):
+                return [with_inner(each, lambda body: tuple(self._body(body)))]
+            case Position() | Break() | Continue() | Raise():
+                return [each]
+        raise NoRuleError(f"{type(each).__name__} has no tangent")
+
+    @staticmethod
+    def _check_kind(kind: Reduction | None) -> None:
+        if kind not in (None, SUM):
+            raise NoRuleError(f"a combination by {kind.name} has no derivative in compiled loops")
+
+    def _address(self, x: Address) -> Address:
+        return replace(x, buffer=self._dot(x.buffer) or x.buffer)
+
+    def _called(self, call: Call) -> list[Any]:
+        """The statements behind a call of a function that the target knows."""
+        if call.function == "freed":
+            dots = tuple(filter(None, map(self._dot, call.arguments)))
+            return [replace(call, arguments=dots)] if dots else []
+        if call.function == "resized":
+            (target,), (address, size) = call.results, call.arguments
+            if (dot := self._dot(target)) is None:
+                return []
+            failed = self._new()
+            return [
+                Call("resized", (self._given(address), size), (dot,), call.dtypes),
+                operation(failed, "equal", (dot, literal(0, INT)), BOOL, INT),
+                If(failed, (Raise("MemoryError", "no memory for tangents"),)),
+            ]
+        if any(self._dot(x.buffer) for x in call.pointers):
+            raise NoRuleError(f"{call.function} has no derivative in compiled loops")
+        active = [x for x in call.results if self._dot(x)]
+        if not active:
+            return []
+        (target,), (dtype,) = call.results, call.dtypes
+        return self._applied(call, call.arguments, target, f"{target}{self._suffix}", dtype)
+
+    # -- scalar code ------------------------------------------------------------------------------
+
+    def _applied(
+        self, each: Any, operands: Sequence[Any], target: str, dot: str, dtype: np.dtype
+    ) -> list[Any]:
+        """`dot` is the tangent of a function of operands, of which `target` is the value."""
+        name = getattr(getattr(each, "body", None), "function", None)
+        name = str(name.name if name else each.function)
+        rule = rule_of(each)
+        if rule is None:
+            raise NoRuleError(f"{name} has no derivative in compiled loops")
+        made: list[Any] = []
+        values = {**dict(zip(NAMES, operands, strict=False)), "u": target}
+        rows = [(row, tangent) for x, row in zip(operands, rule, strict=True)
+                if row is not None and (tangent := self._dot(x))]  # fmt: skip
+        if name in _JOINT and len(rows) == 2:
+            (_, values["v"]), (_, values["w"]) = rows
+            self._evaluated(_JOINT[name], values, dtype, made, dot)
+            return made
+        total: Operand | None = None
+        for i, (row, tangent) in enumerate(rows, 1):
+            part = self._evaluated(row, {**values, "v": tangent}, dtype, made)
+            if total is not None:
+                goal = dot if i == len(rows) else self._new()
+                made.append(operation(goal, "add", (total, part), dtype))
+                part = goal
+            total = part
+        if total != dot:
+            made.append(copy(dot, literal(0, dtype) if total is None else total, dtype))
+        return made
+
+    def _evaluated(
+        self, expr: Expr, values: dict[str, Operand], dtype: np.dtype, made: list[Any],
+        target: str | None = None,
+    ) -> Operand:  # fmt: skip
+        read = sorted(arguments(expr), key=NAMES.index)
+        steps = expanded(
+            Assign(target or self._new(), expr, (), dtype, dtype),
+            self._new,
+            self._dtype,
+            {name: values[name] for name in read},
+        )
+        if steps[-1].body is COPY and target is None:
+            return steps[-1].operands[0]
+        made += steps
+        return steps[-1].target

@@ -1,0 +1,153 @@
+"""Values and derivatives of a function as functions of the kernel IR that fill one vector.
+
+The value of a call is a vector of its float results, and of the elements of arrays that it wrote
+to. Its cotangents are a vector, too. So a call, with its derivatives of any order, is an op of
+arrays with one result.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..adjoints.build import INT
+from ..adjoints.reverse import value_and_cotangents
+from ..errors import NbgradError, NoRuleError
+from ..ir.statements import Call, Function
+from ..ir.walk import with_inner
+from .signature import Signature
+
+__all__ = ["Derivative", "derivative"]
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """The value of a call, or with `wrt` its cotangents with respect to these leaves, or the
+    derivatives of these along directions.
+
+    `outs` are the arrays that the function writes to whose elements are results, by their places
+    among the leaves. `along` has for each direction the leaves that move.
+
+    The value is the vector of float results, then of the elements of `outs`; its cotangent has the
+    same layout. With `wrt`, the vector has the cotangents of these leaves, then the float results.
+    """
+
+    signature: Signature
+    outs: tuple[int, ...] = ()
+    wrt: tuple[int, ...] | None = None
+    along: tuple[tuple[int, ...], ...] = ()
+    is_seeded: bool = False  # the cotangent is 1, for the only result, and not an argument
+    is_whole: bool = False  # the vector of the results that are integers and bools, instead
+
+    @property
+    def takes_cotangent(self) -> bool:
+        return self.wrt is not None and not self.is_seeded
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the vector."""
+        return INT if self.is_whole else self.signature.dtype
+
+    @property
+    def name(self) -> str:
+        return f"{self.signature.name}_{'value' if self.wrt is None else 'vjp'}{len(self.along)}"
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_seeded} "
+            f"{self.is_whole}"
+        )
+
+    @cached_property
+    def count(self) -> int:
+        """The number of results in the vector."""
+        return sum(map(self.takes, self.signature.results))
+
+    def takes(self, dtype: np.dtype) -> bool:
+        """Whether results of a dtype are in the vector."""
+        return (dtype.kind != "f") == self.is_whole
+
+    def size(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        """The length of the vector, for the shapes of the leaves."""
+        parts = self.outs if self.wrt is None else self.wrt
+        return self.count + sum(prod(shapes[i]) for i in parts)
+
+    def width(self, shapes: Sequence[tuple[int, ...]]) -> int:
+        """The length of the cotangent of the value."""
+        return self.count + sum(prod(shapes[i]) for i in self.outs)
+
+    @cached_property
+    def function(self) -> Function:
+        """The function on the leaves and on buffers for shadows and tangents, not packed.
+
+        Raises NoRuleError for a function that cannot be differentiated.
+        """
+        signature = self.signature
+        names = [leaf.name for leaf in signature.leaves]
+        lengths = signature.lengths
+        try:
+            made = signature.primal
+            if self.wrt is not None:
+                wanted = sorted({*self.wrt, *self.outs})
+                made = value_and_cotangents(made, [names[i] for i in wanted], lengths)
+            for moving in self.along:
+                made = _tangents(made, [names[i] for i in moving], lengths)
+        except NbgradError:
+            raise
+        except Exception as error:  # a statement that the passes do not know
+            raise signature.refusal(f"{type(error).__name__}: {error}") from error
+        return _exact(made)
+
+    def changed(self, **changes: Any) -> "Derivative":
+        """The same with other attributes."""
+        same = {each.name: getattr(self, each.name) for each in fields(self)}
+        return derivative(**(same | changes))
+
+    def packed(self, by_address: bool) -> Function:
+        """The function that fills a vector. Its parameters are the leaves, then the cotangent, then
+        the directions, then the vector. They are arrays with their lengths, and numbers; or,
+        `by_address`, pointers, and then the lengths of all leaves."""
+        from .packing import Packing  # which knows derivatives
+
+        return Packing(self, by_address).function
+
+
+@lru_cache(maxsize=8192)
+def derivative(
+    signature: Signature,
+    outs: tuple[int, ...] = (),
+    wrt: tuple[int, ...] | None = None,
+    along: tuple[tuple[int, ...], ...] = (),
+    is_seeded: bool = False,
+    is_whole: bool = False,
+) -> Derivative:
+    """The `Derivative` with these attributes: equal ones are one object."""
+    return Derivative(signature, outs, wrt, along, is_seeded, is_whole)
+
+
+def _tangents(function: Function, wrt: Sequence[str], lengths: Sequence[str]) -> Function:
+    try:
+        from ..adjoints.tangent import tangents  # pyright: ignore
+    except ImportError:
+        raise NoRuleError(
+            f"{function.name}: forward mode and second derivatives of loops are not there yet"
+        ) from None
+    return tangents(function, wrt, lengths)
+
+
+def _exact(function: Function) -> Function:
+    """The function with each operation rounded as written, as Numba does."""
+
+    def change(body: Any) -> tuple:
+        return tuple(
+            replace(each, function=_exact(each.function))
+            if isinstance(each, Call) and isinstance(each.function, Function)
+            else with_inner(each, change)
+            for each in body
+        )
+
+    attributes = function.attributes | {"exact"}
+    return replace(function, body=change(function.body), attributes=attributes)
