@@ -38,6 +38,7 @@ with _into_oldest_generation():
         WorkerError,
     )
     from .estimators import TraceEstimate, divergence, trace_estimate
+    from .loops.njit import njit
     from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
     from .rules.arithmetic import abs2_of as abs2
     from .rules.assign import at
@@ -164,6 +165,7 @@ __all__ = [
     "map",
     "minimize",
     "mse",
+    "njit",
     "no_tracking",
     "print_tree",
     "pullback",

@@ -10,6 +10,7 @@ from .core.modes import no_tracking
 from .core.primitive import shape_of
 from .errors import DimensionMismatch, require_unmasked
 from .transforms import grad, jvp, trees
+from .transforms.direct import callee
 from .values.track import track
 
 # Central differences of order 6: sum of weight * f(x + k * step) / step.
@@ -54,6 +55,7 @@ def check_grads(
             "'reverse' and 'forward' and an order of at least 1"
         )
     trees.require_function("check_grads", f)
+    f = callee(f)
     if not isinstance(args, (tuple, list)):
         raise TypeError("check_grads: args must be a tuple, as in check_grads(f, (x,))")
     rng = np.random.default_rng(seed)

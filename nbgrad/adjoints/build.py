@@ -10,12 +10,12 @@ import numpy as np
 from ..ir.affine import Affine, affine_of
 from ..ir.functions import FUNCTIONS
 from ..ir.scalar import NAMES, Apply, Arg, Expr, Number, apply, arg
-from ..ir.statements import Assign, For, Literal, Operand
+from ..ir.statements import Assign, For, Function, Literal, Operand
 from ..ir.walk import inner, walk, with_inner
 
 __all__ = [
     "BOOL", "COPY", "DOUBLE", "INT", "Names", "copy", "defined_names", "expanded", "literal",
-    "names_of", "operation", "renamed",
+    "names_of", "operation", "renamed", "unused",
 ]  # fmt: skip
 
 DOUBLE, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)
@@ -129,6 +129,17 @@ def defined_names(body: Iterable[Any]) -> list[str]:
                 found.append(name)
         found += getattr(each, "results", ())
     return list(dict.fromkeys(found))
+
+
+def unused(suffix: str, function: Function) -> str:
+    """The suffix, with the first number from 2 on that makes it one that no name of the function
+    has."""
+    names = [name for name, _ in function.parameters] + defined_names(function.body)
+    found, order = suffix, 1
+    while any(found in name for name in names):
+        order += 1
+        found = f"{suffix}{order}"
+    return found
 
 
 def names_of(statement: Any) -> set[str]:

@@ -15,7 +15,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
     "divide": ("v / y", "-(v / y * u)"), "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
     "select": ("", "select(x, v, 0.0)", "select(x, 0.0, v)"),
-    "abs": ("v * np.sign(x)",), "sqrt": ("select(v == 0.0, 0.0, v * 0.5 / u)",),
+    "abs": ("v * np.sign(x)",), "sqrt": ("select((v == 0.0) & (u == 0.0), 0.0, v * 0.5 / u)",),
     "maximum": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),
     "minimum": ("select(x <= y, v, 0.0)", "select(x <= y, 0.0, v)"),
     "fmax": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),
@@ -36,7 +36,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "cbrt": ("v * u / (3.0 * x)",),
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
     "sigmoid": ("v * u * (1.0 - u)",),
-    "power_of": ("select(y == 0.0, 0.0, v * y * power(x, y - 1.0))",
+    "power_of": ("select((x == 0.0) & (y == 0.0), 0.0, v * y * x ** (y - 1.0))",
                  "select(u == 0.0, 0.0, v * u * log(select(x == 0.0, 1.0, x)))"),
 }  # fmt: skip
 _LIBRARY = {

@@ -11,6 +11,7 @@ from ..ir.statements import (
     Function,
     Literal,
     Load,
+    New,
     Pointer,
     Position,
     Return,
@@ -18,13 +19,14 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk
 from .activity import active_names
 from .adjoint import Adjoint
-from .build import BOOL, INT, Names, names_of
+from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
 from .plan import Plan
 from .positions import Positions
 from .record import Block, Record
+from .shadows import with_shadows
 from .simplify import Simplified
 from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
@@ -51,16 +53,16 @@ class _Frame:
 
 class _Reverse:
     def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
-        names = self._names = Names(name for name, _ in function.parameters)
-        for each in walk(function.body):  # TODO
-            for name in (getattr(each, "target", None), getattr(each, "axis", None)):
-                if isinstance(name, str):
-                    names.new(name)
+        parameters = [name for name, _ in function.parameters]
+        names = self._names = Names([*parameters, *defined_names(function.body)])
+        # Suffixes of cotangents, and of values of the forward pass that are computed again.
+        self._bar, self._mark = unused(".bar", function), unused("~", function)
         flat = inlined(function, names)
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         self._dtypes = plain.dtypes
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
+        self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
         shapes = _shapes(function, lengths)
@@ -70,18 +72,18 @@ class _Reverse:
         constants -= self._variables
         body = with_increments(plain.body, plain.results, self._new)
         plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
+        active = self._active(wrt)
+        plain.body = with_shadows(plain.body, active)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
         self._tree = tree(plain.body)
         self._visible = set(self._tree.defined)
         results = [x for x in plain.results if isinstance(x, str)]
-        outs = [n for n in self._buffers if n in wrt]
-        active = active_names(plain.body, wrt, [*results, *outs], self._dtype)
-        active |= set(wrt)
-        self._shadows = [n for n in self._buffers if n in active]
+        passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
+        self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
-            self._shared(active, {*results, *numbers}), lambda buffer: f"{buffer}.bar",
+            self._shared(active, {*results, *numbers}), lambda name: name + self._bar,
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
@@ -90,6 +92,13 @@ class _Reverse:
         positions = Positions(walk(plain.body), shapes, constants)
         self._plan = Plan(self._tree, self._variables, self._adjoint.inside, positions)
         self.function = self._whole(function, wrt)
+
+    def _active(self, wrt: Collection[str]) -> set[Any]:
+        """The names through which derivatives flow."""
+        plain = self._plain
+        results = [x for x in plain.results if isinstance(x, str)]
+        outs = [n for n in self._buffers if n in wrt]
+        return active_names(plain.body, wrt, [*results, *outs], self._dtype) | set(wrt)
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):
@@ -130,7 +139,7 @@ class _Reverse:
         """The name in the reverse pass of a value of the forward pass."""
         if name not in self._primal or name in self._visible or name in self._variables:
             return name
-        own = f"{name}~"
+        own = name + self._mark
         self._dtypes[own] = self._dtypes[name]
         return own
 
@@ -138,7 +147,16 @@ class _Reverse:
 
     def _whole(self, function: Function, wrt: Collection[str]) -> Function:
         adjoint, plain = self._adjoint, self._plain
-        sweeps = Sweeps(self._tree, self._plan, self._dtypes, self._new, self._again, self._record)
+        sweeps = Sweeps(
+            self._tree,
+            self._plan,
+            self._dtypes,
+            self._new,
+            self._again,
+            self._record,
+            self._variables,
+            adjoint.declared,
+        )
         forward = sweeps.forward()
         seeds: list[tuple[str, np.dtype]] = []
         for x, dtype in zip(plain.results, function.results, strict=True):
@@ -150,7 +168,7 @@ class _Reverse:
         backward = sweeps.backward()
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
-        shadows = [(f"{n}.bar", Pointer(self._buffers[n])) for n in self._shadows]
+        shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
         declared = [*plain.declared, *sweeps.declared, *self._record.declared(),
                     *adjoint.declared.values()]  # fmt: skip
         body = [*declared, *forward, *start, *backward, *end, *self._record.freed(),

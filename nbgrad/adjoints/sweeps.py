@@ -3,7 +3,7 @@
 Words of the record stand in the block of the nest of loops around, or on the stack.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,9 +13,11 @@ from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, operation, renamed
+from .fission import split
 from .layout import Nest, Nests
 from .plan import Plan
 from .record import Block, Record
+from .sums import with_sums
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -35,8 +37,10 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record,
+        again: Callable[[str], str], record: Record, variables: Container[str],
+        bars: Container[str],
     ):  # fmt: skip
+        self._variables, self._bars = variables, bars
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
         self._new, self._again = new, again
@@ -252,7 +256,15 @@ class Sweeps:
             first, here = self._round(loop, words, own, start)
             body += first
         body += self._backward(loop.body, here)
-        return [*made, For(axis, low, high, tuple(body))]
+        whole = For(axis, low, high, tuple(body))
+        parts = split(whole, self._copied, self._is_variable)
+        return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
+
+    def _is_variable(self, name: str) -> bool:
+        return name in self._variables or name in self._bars
+
+    def _copied(self, name: str) -> str:
+        return self._new(name, self._dtypes.get(name, INT))
 
 
 def _affine(x: Any) -> Affine:

@@ -43,11 +43,22 @@ from ..ir.statements import (
 )
 from ..ir.walk import inner, walk, with_inner
 from .activity import active_names, rule_of
-from .build import BOOL, COPY, INT, Names, copy, defined_names, expanded, literal, operation
+from .build import (
+    BOOL,
+    COPY,
+    INT,
+    Names,
+    copy,
+    defined_names,
+    expanded,
+    literal,
+    operation,
+    unused,
+)
 from .inline import inlined
 from .simplify import Simplified
 
-__all__ = ["suffix_of", "tangents"]
+__all__ = ["tangents"]
 
 _JOINT = {
     "select": parse("select(x, v, w)"),
@@ -67,27 +78,17 @@ def tangents(function: Function, wrt: Collection[str], lengths: Sequence[str]) -
     Parameters, in this order: those of the function; the tangent buffer of each parameter that is
     an active buffer, one of `wrt` or one that is written with what depends on `wrt`, in the order
     of the parameters; the tangent of each number of `wrt`, in the order of the parameters. They are
-    named `<name>.dot` (`suffix_of`). Results: those of the function, then the tangent of each that
-    is a float. A tangent buffer holds on entry the tangent of the elements that the buffer holds on
-    entry, and on exit that of what it holds on exit.
+    named `<name>.dot`, or `<name>.dot2`, ... where the function has such names, as a tangent has.
+    Results: those of the function, then the tangent of each that is a float. A tangent buffer holds
+    on entry the tangent of the elements that the buffer holds on entry, and on exit that of those
+    that it holds on exit. No two buffers may overlap.
     """
     return _Tangents(function, wrt, lengths).function
 
 
-def suffix_of(function: Function) -> str:
-    """The suffix of names of tangents: `.dot`, or the first of `.dot2`, `.dot3`, ... that no name
-    of the function has, which may be a tangent itself."""
-    names = [name for name, _ in function.parameters] + defined_names(function.body)
-    suffix, order = ".dot", 1
-    while any(suffix in name for name in names):
-        order += 1
-        suffix = f".dot{order}"
-    return suffix
-
-
 class _Tangents:
     def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
-        suffix = self._suffix = suffix_of(function)
+        suffix = self._suffix = unused(".dot", function)
         parameters = dict(function.parameters)
         names = self._names = Names([*parameters, *defined_names(function.body)])
         flat = inlined(function, names, keep_exits=True)
@@ -112,7 +113,7 @@ class _Tangents:
             (*function.parameters, *shadows, *seeds),
             tuple(body),
             (*function.results, *(d for d in function.results if d.kind == "f")),
-            function.attributes,
+            function.attributes | {"noalias"},
         )
 
     # -- names ------------------------------------------------------------------------------------

@@ -1,11 +1,16 @@
-"""Arguments of users' functions under Numba's `@njit`: tracked values are refused by name."""
+"""Arguments of users' functions under Numba's `@njit`: which values Numba refuses by name, and
+which calls another function answers."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numba.core import types
 
 from ..errors import UntrackedError
-from .numba_api import typeof_impl
+from .numba_api import CPUDispatcher, typeof_impl
 
-__all__ = ["refuse"]
+__all__ = ["answer", "is_users", "refuse"]
 
 
 def refuse(kind: type) -> None:
@@ -23,3 +28,53 @@ def refuse(kind: type) -> None:
             return before(value, context)
 
         typeof_impl.register(face)(type_of)
+
+
+def is_users(f: Any) -> bool:
+    """Whether f is a function that a user compiled with Numba."""
+    return isinstance(f, CPUDispatcher) and not f.py_func.__module__.startswith(_OURS)
+
+
+_OURS = ("nbgrad.", "nbgrad_kernel_")
+
+
+def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> None:
+    """Have calls of users' Numba functions with values of these classes, or tuples of such,
+    answered by `call(dispatcher, args, options)`.
+
+    A dispatcher asks the methods that are replaced here only if it has no machine code for the
+    types of its arguments, so calls with plain arrays take no more time.
+    """
+    typeof_before, compile_before = CPUDispatcher.typeof_pyval, CPUDispatcher._compile_for_args
+    explain_before = CPUDispatcher._explain_matching_error
+
+    def holds(value: Any) -> bool:
+        return issubclass(type(value), kinds) or (isinstance(value, tuple) and any(map(holds, value)))
+
+    def typeof_pyval(self: Any, val: Any) -> Any:
+        if holds(val) and is_users(self):
+            return types.pyobject
+        return typeof_before(self, val)
+
+    def _compile_for_args(self: Any, *args: Any, **options: Any) -> Any:
+        if any(map(holds, args)) and is_users(self):
+            return lambda *args, **options: call(self, tuple(map(_given, args)), options)
+        return compile_before(self, *args, **options)
+
+    def _explain_matching_error(self: Any, *args: Any, **options: Any) -> None:
+        if any(map(holds, args)) and is_users(self):
+            raise UntrackedError(
+                f"{self.__name__} was compiled for given signatures, and tracked values have none: "
+                f"make it by nbgrad.njit, or wrap it by nbgrad.njit({self.__name__})"
+            )
+        explain_before(self, *args, **options)
+
+    dispatchers: Any = CPUDispatcher
+    dispatchers.typeof_pyval = typeof_pyval
+    dispatchers._compile_for_args = _compile_for_args
+    dispatchers._explain_matching_error = _explain_matching_error
+
+
+def _given(value: Any) -> Any:
+    """An argument: Numba wraps defaults that are left out."""
+    return value.value if type(value).__name__ == "OmittedArg" else value

@@ -69,7 +69,7 @@ _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
     (typeof_impl, "dispatch register"),
     (CompilerBase, "compile_extra define_pipelines"),
     (PyCallWrapper, "build build_wrapper"),
-    (CPUDispatcher, "compile"),
+    (CPUDispatcher, "compile typeof_pyval _compile_for_args _explain_matching_error"),
     (FunctionIdentity, "from_function"),
     (Environment, "from_fndesc"),
 )

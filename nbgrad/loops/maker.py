@@ -8,9 +8,9 @@ from typing import Any, Union
 
 import numpy as np
 
-from ..adjoints.build import Names
+from ..adjoints.build import Names, unused
 from ..adjoints.reverse import value_and_cotangents
-from ..adjoints.tangent import suffix_of, tangents
+from ..adjoints.tangent import tangents
 from ..compiler.front.functions import ArrayType, Constant, Entry, entry_of
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..compiler.sources import of_code
@@ -88,7 +88,7 @@ class _Derivative:
     @property
     def _suffix(self) -> str:
         """The suffix of parameters that belong to one of the primal."""
-        return ".bar"
+        return unused(".bar", self.primal[0])
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
@@ -127,6 +127,9 @@ class _Derivative:
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
         made = self.made
+        for each, kind in zip(self.arguments, kinds, strict=True):
+            if kind != each.kind and not isinstance(each.kind, Constant):
+                raise TypeError(f"{self.name}: {each.name} is {kind}, not {each.kind}")
         kept = dict(made.parameters)
         parameters: list[tuple[str, Any]] = []
         for each in self.arguments:
@@ -165,7 +168,7 @@ class Forward(_Derivative):
 
     @property
     def _suffix(self) -> str:
-        return suffix_of(self.primal[0])
+        return unused(".dot", self.primal[0])
 
 
 def _count(kind: Any) -> int:

@@ -16,6 +16,7 @@ from ..values.batched import Batched
 from ..values.tracked import below
 from . import trees
 from .run import array_leaves
+from .direct import callee
 from .transformed import transformed
 
 
@@ -78,7 +79,7 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
         ]
         count, _traced = _count(batches), gate.traced
         with new_level(None, "vmap", f) as level:
-            result = f(
+            result = callee(f)(
                 *(
                     rebuild([_batched(x, axis, level) for x, axis in zip(leaves, its, strict=True)])
                     for (leaves, rebuild), its in zip(flat, places, strict=True)

@@ -17,6 +17,7 @@ from ..values.tracked import TrackedArray, below
 from . import trees
 from .batching import vmap
 from .calls import CallPrimitive, FunctionCall, called
+from .direct import callee
 from .forward import jvp
 from .reverse import vjp
 from .state import State
@@ -46,6 +47,8 @@ def checkpoint(f: Callable) -> Callable:
 
     @transformed(checkpoint, f)
     def again(*args, **options):
+        if (direct := callee(f)) is not f:  # its pullback keeps the arguments only
+            return direct(*args, **options)
         state = State(f)
         if not state.holds_floats:
             return called(checkpointed, FunctionCall("checkpoint", f, args, options))

@@ -14,6 +14,7 @@ from ..values.dual import Dual
 from ..values.operands import float_array
 from ..values.tracked import below
 from . import constant, trees
+from .direct import callee
 from .run import array_leaves, fitted, with_aux
 
 
@@ -63,7 +64,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
                 for x, t in zip(leaves, direction, strict=True)
             ]
             duals.append(rebuild(moved))
-        result = f(*duals)
+        result = callee(f)(*duals)
         result, aux = with_aux("jvp", result) if has_aux else (result, None)
         outputs, rebuild = array_leaves("jvp", result)
         value = rebuild([primal_of(x, level) for x in outputs])

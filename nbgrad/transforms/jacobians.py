@@ -10,6 +10,7 @@ from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from . import trees
 from .batching import vmap
+from .direct import callee
 from .forward import jvp
 from .reverse import existing, grad, gradient, positions_of, vjp
 from .transformed import takes_argnum, transformed
@@ -57,7 +58,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
             full = list(args)
             for position, x in zip(places, inputs, strict=True):
                 full[position] = x
-            return f(*full, **options)
+            return callee(f)(*full, **options)
 
         partial.__wrapped__ = f  # pyright: ignore[reportFunctionMemberAccess]
         point = tuple(args[position] for position in places)
@@ -107,7 +108,7 @@ def hvp(f: Callable, argnums: int = 0) -> Callable:
         (place,) = existing("hvp", argnums, positions, len(primals))
 
         def of_one(x):
-            return f(*primals[:place], x, *primals[place + 1 :], **options)
+            return callee(f)(*primals[:place], x, *primals[place + 1 :], **options)
 
         # Reverse over forward: pullbacks of plain ops use their compiled kernels.
         with trees.level_above(*args, *options.values()):

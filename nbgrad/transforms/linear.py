@@ -17,6 +17,7 @@ from ..runtime.kinds import is_a
 from ..values.graph import apply_rule
 from ..values.tracked import below
 from . import constant, trees
+from .direct import callee
 from .forward import dual_argument, primal_of, tangent_of
 from .run import array_leaves, fitted
 from .state import kept
@@ -187,7 +188,7 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
                 x if symbol is None else dual_argument("linearize", x, symbol, above)
                 for x, symbol in zip(leaves, inputs, strict=True)
             ]
-            result = f(*rebuild(duals), **options)
+            result = callee(f)(*rebuild(duals), **options)
             outputs, rebuild_result = array_leaves("linearize", result)
             value = rebuild_result([kept(primal_of(x, above)) for x in outputs])
             tangents = [tangent_of(x, above) for x in outputs]
@@ -228,7 +229,7 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
         operands = [
             x if s is None else builder.handed(s) for x, s in zip(leaves, inputs, strict=True)
         ]
-        result = f(*rebuild(operands))
+        result = callee(f)(*rebuild(operands))
     outputs, rebuild_result = array_leaves("linear_transpose", result)
     outputs = [symbol_of(below(x, level)) for x in outputs]
     like = rebuild_result([_zeros(x.aval) if isinstance(x, Symbol) else x for x in outputs])

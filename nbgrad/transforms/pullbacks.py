@@ -11,6 +11,7 @@ from ..core.remade import Remade
 from ..errors import NoRuleError
 from . import trees
 from .custom import CustomRule
+from .direct import callee
 from .elementwise import UserElementwise
 from .reverse import pullback_of
 from .run import Run
@@ -104,7 +105,7 @@ def _again(op: Callable, f: Callable, args: tuple, options: dict) -> Callable:
 
 
 def _call(f: Callable, *args, **options) -> Any:
-    return f(*args, **options)
+    return callee(f)(*args, **options)
 
 
 def _differentiated(run: Run) -> tuple[Any, Callable[[Any], tuple]]:

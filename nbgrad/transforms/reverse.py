@@ -14,7 +14,7 @@ from ..errors import DimensionMismatch
 from ..values import backward
 from ..values.operands import ones
 from ..values.tracked import TrackedArray
-from . import trees
+from . import direct, trees
 from .run import Run, array_leaves, fitted, with_aux
 from .state import kept
 from .transformed import takes_argnum, transformed
@@ -211,6 +211,8 @@ def existing(op: str, argnums: Any, positions: tuple[int, ...], count: int) -> t
 def _value_and_gradients(
     op: str, f: Callable, args: tuple, positions: tuple[int, ...], options: dict, has_aux: bool
 ) -> tuple[Any, tuple]:
+    if not has_aux and (found := direct.value_and_gradients(f, args, positions, options)):
+        return found
     run = Run(op, f, args, positions, options)
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
     if type(out) is TrackedArray and not run.level and out.aval.size == 1:

@@ -18,6 +18,7 @@ from ..values import tracked as base_level
 from ..values.track import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import constant, trees
+from .direct import callee
 from .objects import NUMBERS
 from .state import State, require_open
 
@@ -108,7 +109,7 @@ class Run:
                 if self.parts is not None:
                     self.parts.append((len(own), state.gradient))
             try:
-                self.result = f(*inputs, **options)
+                self.result = callee(f)(*inputs, **options)
             except BaseException:
                 leaked.end(nodes, op, f)
                 raise

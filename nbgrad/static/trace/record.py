@@ -18,6 +18,7 @@ from ...rules.layout import transpose
 from ...runtime.kinds import is_a
 from ...runtime.lines import calling_line
 from ...transforms import trees
+from ...transforms.direct import callee
 from ...transforms.objects import NUMBERS
 from ...values.tracked import below
 from .captured import Captures
@@ -141,7 +142,7 @@ def trace(
         outer, recording.recorder = recording.recorder, recorder
         try:
             with Generators(f, [*args, *options.values()]):
-                result = f(*args, **options)
+                result = callee(f)(*args, **options)
         finally:
             recording.recorder = outer
         # Strings, None, and static arguments such as functions are part of the result's structure.

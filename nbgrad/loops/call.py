@@ -1,0 +1,192 @@
+"""Calls of Numba functions with arrays of transformations among the arguments."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.fillable import FILLABLE
+from ..core.primitive import bind, shape_of
+from ..errors import GraphError, UntrackedError
+from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
+from .calls import Bound
+from .packed import Derivative
+from .primitive import derived, parts_of, whole
+from .signature import Signature
+
+__all__ = ["call", "on_copies"]
+
+
+def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
+    """Call a Numba function as an op: arrays that it writes to change in place."""
+    bound = Bound(f, args, options)
+    signature, leaves = bound.signature, bound.leaves
+    moving = _moving(signature, leaves)
+    taking = [i for i in signature.written if i in moving]
+    others = signature.written.difference(taking)
+    if others:
+        varied = signature.varied(moving)
+        fillable = [i for i in others & varied if type(leaves[i]) in FILLABLE]
+        taking = sorted([*taking, *fillable])
+        others = others.difference(fillable)
+        if lost := sorted(others & varied):
+            raise UntrackedError(
+                f"{signature.name} writes what depends on tracked values to its argument "
+                f"{signature.leaves[lost[0]].label}, a plain array, which would lose their "
+                "derivative: pass an array made by np.zeros_like(x) of a tracked x, or make it in "
+                f"the function{user_line()}"
+            )
+    require_apart(signature, leaves)
+    if others:
+        _write_plain(f, bound, sorted(others))
+    result, written = _applied(bound, tuple(sorted(taking)))
+    for i, value in zip(sorted(taking), written, strict=True):
+        leaves[i][...] = value
+    return result
+
+
+def on_copies(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
+    """Call a Numba function as an op that writes to copies of its arguments. A function without
+    results gives the arrays that it wrote to."""
+    bound = Bound(f, args, options)
+    signature, leaves = bound.signature, bound.leaves
+    if not any(isinstance(x, Array) for x in leaves):
+        return _on_plain_copies(f, bound)
+    require_apart(signature, leaves)
+    outs = ()
+    if signature.entry.result is None:
+        moving = _moving(signature, leaves)
+        outs = tuple(sorted(signature.varied(moving) | (signature.written & set(moving))))
+    result, written = _applied(bound, outs)
+    if signature.entry.result is None and written:
+        return written[0] if len(written) == 1 else tuple(written)
+    return result
+
+
+def _moving(signature: Signature, leaves: Sequence) -> list[int]:
+    """The places of floats that are arrays of transformations."""
+    return [
+        i
+        for i, (x, leaf) in enumerate(zip(leaves, signature.leaves, strict=True))
+        if leaf.is_float and isinstance(x, Array)
+    ]
+
+
+def _applied(bound: Bound, outs: tuple[int, ...]) -> tuple[Any, list[Any]]:
+    """The result of a call, and the elements that arrays hold after it."""
+    signature, leaves = bound.signature, arguments(bound)
+    shapes = [shape_of(x) for x in leaves]
+    of = Derivative(signature, outs)
+    floats: list[Any] = []
+    written: list[Any] = []
+    if of.count or outs:
+        parts = parts_of(of, bind(derived, *leaves, of=of), shapes)
+        floats, written = parts[: of.count], parts[of.count :]
+    integers: list[Any] = []
+    if of.count < len(signature.results):
+        other = Derivative(signature, is_whole=True)
+        integers = parts_of(other, bind(whole, *leaves, of=other), shapes)
+    rest, more = iter(floats), iter(integers)
+    numbers = [
+        _in(next(rest), dtype) if dtype.kind == "f" else _in(next(more), dtype)
+        for dtype in signature.results
+    ]
+    kinds = [signature.leaves[i].dtype for i in outs]
+    return signature.tree(iter(numbers)), [_in(x, k) for x, k in zip(written, kinds, strict=True)]
+
+
+def arguments(bound: Bound) -> list[Any]:
+    """The arguments of the op: Python numbers as arrays of their dtypes."""
+    return [
+        np.array(x, leaf.dtype) if is_a(x, (bool, int, float)) else x
+        for x, leaf in zip(bound.leaves, bound.signature.leaves, strict=True)
+    ]
+
+
+def _in(x: Any, dtype: np.dtype) -> Any:
+    if x.dtype == dtype:
+        return x
+    return x != 0 if dtype == bool else x.astype(dtype)
+
+
+# -- writes ---------------------------------------------------------------------------------------
+
+
+def require_apart(signature: Signature, leaves: Sequence) -> None:
+    """Raise GraphError if an array that the function writes to is an argument twice."""
+    for i in signature.written:
+        for j, other in enumerate(leaves):
+            if i != j and signature.leaves[j].ndim and _overlap(leaves[i], other):
+                a, b = (signature.leaves[k].label for k in sorted((i, j)))
+                raise GraphError(
+                    f"{signature.name} writes to {signature.leaves[i].label}, and its arguments "
+                    f"{a} and {b} share memory: pass a copy of one of them{user_line()}"
+                )
+
+
+def _overlap(x: Any, y: Any) -> bool:
+    if is_a(x, np.ndarray) and is_a(y, np.ndarray):
+        return np.shares_memory(x, y) if np.may_share_memory(x, y) else False
+    return x is y or _owner(x) is _owner(y)
+
+
+def _owner(x: Any) -> Any:
+    """The array that a view of an array of a transformation was taken from."""
+    while (origin := getattr(x, "origin", None)) is not None:
+        if (parent := getattr(origin, "parent", None)) is None:
+            break
+        x = parent
+    return x
+
+
+def _write_plain(f: Callable, bound: Bound, places: Sequence[int]) -> None:
+    """Write to the plain arrays among the arguments, whose elements depend on no tracked value, as
+    the function does: it is called with copies in place of the other arrays."""
+    signature = bound.signature
+    values = list(map(_plain, bound.leaves))
+    if any(x is None for x in values):
+        raise UntrackedError(
+            f"{signature.name} writes to its argument {signature.leaves[places[0]].label}, a plain "
+            f"array, while its call is recorded: make the array in the function{user_line()}"
+        )
+    _run(f, signature, [
+        x if i in places or i not in signature.written else np.array(x)
+        for i, x in enumerate(values)
+    ])  # fmt: skip
+
+
+def _on_plain_copies(f: Callable, bound: Bound) -> Any:
+    """Call a function with plain arguments, of which those that it writes to are copies."""
+    signature = bound.signature
+    leaves = [np.array(x) if i in signature.written else x for i, x in enumerate(bound.leaves)]
+    result = _run(f, signature, leaves)
+    if result is None and signature.written:
+        written = [leaves[i] for i in sorted(signature.written)]
+        return written[0] if len(written) == 1 else tuple(written)
+    return result
+
+
+def _run(f: Callable, signature: Signature, leaves: Sequence) -> Any:
+    """Call the function with plain leaves."""
+    rest = iter([
+        leaf.dtype.type(x) if leaf.ndim is None else x
+        for x, leaf in zip(leaves, signature.leaves, strict=True)
+    ])  # fmt: skip
+
+    def rebuilt(kind: Any) -> Any:
+        if isinstance(kind, tuple):
+            return tuple(map(rebuilt, kind))
+        return kind.value if hasattr(kind, "value") else next(rest)
+
+    return f(*map(rebuilt, signature.kinds))
+
+
+def _plain(x: Any) -> Any:
+    """The numbers of an array below all transformations; None while they are not known."""
+    while isinstance(x, Array):
+        if x.is_batch or hasattr(x, "builder"):
+            return None
+        x = x.below if hasattr(x, "node") else getattr(x, "primal", None)
+    return x

@@ -1,0 +1,85 @@
+"""Calls of functions: their arguments as arrays and numbers, and their signatures."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..compiler.front.functions import ArrayType, Constant
+from ..core.array import Array
+from ..core.primitive import Proxy, shape_of
+from ..errors import NoRuleError
+from ..runtime.kinds import is_a
+from .signature import Signature
+
+__all__ = ["Bound", "python_function"]
+
+_KINDS = "fiub"
+
+
+def python_function(f: Any) -> FunctionType:
+    """The Python function of a dispatcher, or the function itself."""
+    return getattr(f, "py_func", f)
+
+
+class Bound:
+    """The arguments of one call. `leaves` are its arrays and numbers in the order of the
+    parameters; numbers are arrays without axes or Python numbers."""
+
+    __slots__ = ("leaves", "signature")
+
+    def __init__(self, f: Callable, args: tuple, options: dict[str, Any]):
+        function = python_function(f)
+        args = _positional(function, args, options)
+        self.leaves: list[Any] = []
+        kinds = tuple([self._kind(x) for x in args])
+        self.signature = _signature(function, kinds)
+
+    def _kind(self, x: Any) -> Any:
+        """The type of an argument, whose arrays and numbers are added to `leaves`."""
+        kind = type(x)
+        if kind is np.ndarray or isinstance(x, Array) or is_a(x, (np.ndarray, np.generic, Proxy)):
+            x = Proxy.value_of(x)
+            dtype, shape = x.dtype, shape_of(x)
+            if dtype.kind not in _KINDS or dtype.itemsize > 8:
+                raise NoRuleError(
+                    f"an argument of dtype {dtype}: derivatives of loops take float64, float32, "
+                    "integers and bools"
+                )
+            self.leaves.append(x)
+            return ArrayType(dtype, len(shape)) if shape else dtype
+        if kind is bool or kind is int or kind is float:
+            self.leaves.append(x)
+            return _PYTHON[kind]
+        if isinstance(x, tuple):
+            return tuple([self._kind(each) for each in x])
+        return Constant(x)
+
+
+_PYTHON = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}
+
+
+def _positional(function: FunctionType, args: tuple, options: dict[str, Any]) -> Sequence[Any]:
+    """The arguments by position, defaults filled in; a starred parameter is one tuple."""
+    code = function.__code__
+    if not options and len(args) == code.co_argcount and not code.co_flags & _STARRED:
+        return args
+    bound = _parameters(function).bind(*args, **options)  # raises TypeError as a call does
+    bound.apply_defaults()
+    return list(bound.arguments.values())
+
+
+_STARRED = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
+@lru_cache(maxsize=1024)
+def _parameters(function: FunctionType) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+@lru_cache(maxsize=4096)
+def _signature(function: FunctionType, kinds: tuple) -> Signature:
+    return Signature(function, kinds)

@@ -1,0 +1,97 @@
+"""`njit`: Numba's compiled functions, with derivatives."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numba
+
+from ..compiler.njit_arguments import answer
+from ..compiler.numba_api import CPUDispatcher
+from ..core.array import Array
+from ..core.fillable import Filled
+from ..transforms import trees
+from ..transforms.direct import register
+from .call import call, on_copies
+from .calls import python_function
+from .gradients import value_and_gradients
+
+__all__ = ["njit"]
+
+
+def njit(signature_or_function: Any = None, **options: Any) -> Any:
+    """Compile a function with Numba, so that it has derivatives.
+
+    Arguments:
+        signature_or_function: a Python function, a function that Numba compiled, or signatures of
+            Numba. Without a function, a decorator is returned.
+        options: those of `numba.njit`, such as `parallel`, `fastmath`, `cache`, `error_model`.
+
+    The result is a dispatcher of Numba. It can be called from Python and from other `@njit`
+    functions, at the speed of `numba.njit` and with the same numbers. It takes and returns numbers,
+    arrays, and tuples of them. Every transformation takes it, and functions that `numba.njit`
+    made: `grad`, `value_and_grad`, `vjp`, `jvp`, `jacobian`, `vmap`, `compile` and the others. A
+    call with a tracked argument is one op. Loops are not unrolled, so one program serves all
+    shapes; `fn.source` shows it and `fn.plan` tells what the reverse pass records.
+
+    Arrays that the function writes to are results, too: a tracked array changes in place, and the
+    derivative is the one with respect to the elements that it held before. Under a transformation,
+    as in `grad(f)(a)`, the function writes to copies, and `a` is unchanged. The result of a
+    function that returns nothing is then the array that it wrote to, or a tuple of these. Global
+    arrays that the function reads are constants, as in Numba.
+
+    Raises, when a derivative is computed:
+        NoRuleError: the function does what has no derivative. The error names the line.
+        GraphError: an array that is written to shares memory with another argument, or is a leaf.
+        UntrackedError: an element that depends on a tracked value would be written to a plain
+            array.
+
+    >>> @nbgrad.njit
+    ... def power(x, n):
+    ...     y = 1.0
+    ...     for i in range(n):
+    ...         y = y * x
+    ...     return y
+    >>> nbgrad.value_and_grad(power)(2.0, 3)
+    (8.0, 12.0)
+    """
+    f = signature_or_function
+    if f is None or not callable(f) or isinstance(f, numba.types.Type):
+        return partial(_compiled, f, options)
+    return _compiled(None, options, f)
+
+
+def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
+    trees.require_function("njit", f)
+    if isinstance(f, CPUDispatcher):
+        options = {**f.targetoptions, **options}
+        options.pop("nopython", None)
+        f = f.py_func
+    made: Any = numba.njit(f, **options) if signatures is None else numba.njit(
+        signatures, **options
+    )(f)  # fmt: skip
+    if isinstance(made, CPUDispatcher):  # not where Numba is disabled
+        made.__class__ = Njit if made._can_compile else SignedNjit
+    return made
+
+
+class Njit(CPUDispatcher):
+    """A function compiled by Numba, made by `nbgrad.njit`."""
+
+
+class SignedNjit(Njit):
+    """A function that is compiled for given signatures only."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if any(_is_array(x) for x in (*args, *options.values())):
+            return call(self, args, options)
+        return super().__call__(*args, **options)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, Array) or (isinstance(x, tuple) and any(map(_is_array, x)))
+
+
+answer((Array, Filled), call)
+register(CPUDispatcher, on_copies, value_and_gradients)
+assert python_function

@@ -1,0 +1,194 @@
+"""The op of a call of a function with loops, whose value is a vector (`packed.py`).
+
+Derivatives of a derivative are again of the same kinds. `F[d, e]` is the value of a call,
+differentiated along directions d and e; `G[d, e]` is the gradient of `sum(c * F[d, e])` with
+respect to the leaves. The tangent of each along u is `F[d, e, u]`, `G[d, e, u]`. Derivatives are
+symmetric in their directions, so the gradient of `sum(u * G[d, e])` is `G[d, e, u]`, too, and that
+with respect to c is `F[d, e, u]`. So forward mode of reverse mode is all that any order takes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
+from .kernels import device_of, filled
+from .packed import Derivative
+from .signature import Leaf
+
+__all__ = ["derived", "parts_of"]
+
+
+def parts_of(of: Derivative, vector: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """The arrays in a vector: numbers for results, and an array of its shape for each leaf."""
+    leaves = list(of.outs if of.wrt is None else of.wrt)
+    numbers = [()] * of.count
+    every = [*numbers, *(shapes[i] for i in leaves)]
+    if of.wrt is not None:
+        every = [*(shapes[i] for i in leaves), *numbers]
+    if len(every) == 1:
+        return [np.reshape(vector, every[0])]
+    found, at = [], 0
+    for shape in every:
+        size = prod(shape)
+        found.append(vector[at] if shape == () else np.reshape(vector[at : at + size], shape))
+        at += size
+    return found
+
+
+class _Given:
+    """The arguments of an op by what they are."""
+
+    def __init__(self, of: Derivative, args: Sequence):
+        count = len(of.signature.leaves)
+        self.leaves = list(args[:count])
+        rest = iter(args[count:])
+        self.ct = None if of.wrt is None else next(rest)
+        self.along = [[next(rest) for _ in moving] for moving in of.along]
+
+    def bound(self, of: Derivative, ct: Any, along: Sequence[Sequence]) -> Any:
+        """Another derivative at the same leaves."""
+        cotangent = () if of.wrt is None else (ct,)
+        return bind(derived, *self.leaves, *cotangent, *(x for d in along for x in d), of=of)
+
+
+class _Derived(Primitive):
+    """A `Derivative` as an op: its arguments are the leaves, the cotangent and the directions."""
+
+    registered = False
+
+    def infer(self, *avals, of: Derivative):
+        shapes = [shape_of(x) for x in avals]
+        return Aval.of((of.size(shapes),), of.dtype)
+
+    def evaluate(self, *args, of: Derivative):
+        leaves = of.signature.leaves
+        kinds: list[Leaf | None] = [*leaves]
+        kinds += [None] * (of.wrt is not None)
+        kinds += [leaves[i] for moving in of.along for i in moving]
+        given = [_as_argument(x, kind, of.dtype) for x, kind in zip(args, kinds, strict=True)]
+        return filled(of, of.size([shape_of(x) for x in args[: len(leaves)]]), given)
+
+    def pullback(self, ct, out, args, need, of: Derivative):
+        given = _Given(of, args)
+        count = len(given.leaves)
+        shapes = [shape_of(x) for x in given.leaves]
+        found: list[Any] = [None] * len(args)
+        floats = [i for i in range(count) if need[i]]
+        # The vector's cotangent as a direction of the leaves `u`, and as one of the value `c`.
+        if of.wrt is None:
+            terms = [(of, ct, [])]
+        else:
+            ends = sum(prod(shapes[i]) for i in of.wrt)
+            u = parts_of(replace(of, is_whole=False), ct, shapes)[: len(of.wrt)]
+            c = ct[ends:]
+            if width := of.width(shapes) - of.count:
+                c = np.concatenate([c, np.zeros(width, of.dtype)])
+            terms = [(of, given.ct, [(of.wrt, u)]), (of, c, [])] if of.wrt else [(of, c, [])]
+        for _, c, more in terms:
+            along = [*zip(of.along, given.along, strict=True), *more]
+            self._pull(of, given, c, along, floats, found, shapes, 0)
+            at = count + (of.wrt is not None)
+            for j, moving in enumerate(of.along):
+                wanted = [i for i, needs in zip(moving, need[at:], strict=False) if needs]
+                others = [*along[:j], *along[j + 1 :]]
+                self._pull(of, given, c, others, wanted, found, shapes, at, moving)
+                at += len(moving)
+        if of.wrt and need[count]:
+            along = [*of.along, of.wrt]
+            value = replace(of, wrt=None, along=tuple(along))
+            found[count] = given.bound(value, None, [*given.along, u])  # pyright: ignore
+        return found
+
+    @staticmethod
+    def _pull(
+        of: Derivative, given: _Given, ct: Any, along: Sequence, wrt: Sequence[int], found: list,
+        shapes: Sequence, start: int, places: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
+        """Add the cotangents of leaves `wrt` to those from position `start` on."""
+        if not wrt:
+            return
+        new = replace(of, wrt=tuple(wrt), along=tuple(moving for moving, _ in along))
+        vector = given.bound(new, ct, [d for _, d in along])
+        for i, part in zip(wrt, parts_of(new, vector, shapes), strict=False):
+            at = start + (i if places is None else places.index(i))
+            found[at] = part if found[at] is None else found[at] + part
+
+    def pushforward(self, tangents, out, args, of: Derivative):
+        given = _Given(of, args)
+        count = len(given.leaves)
+        shapes = [shape_of(x) for x in given.leaves]
+        terms = []
+        leaves = of.signature.leaves
+        moving = tuple(i for i in range(count) if tangents[i] is not None and leaves[i].is_float)
+        if moving:
+            new = replace(of, along=(*of.along, moving))
+            terms.append(given.bound(new, given.ct, [*given.along, [tangents[i] for i in moving]]))
+        at = count
+        if of.wrt is not None:
+            if tangents[at] is not None:
+                vector = given.bound(of, tangents[at], given.along)
+                ends = sum(prod(shapes[i]) for i in of.wrt)
+                terms.append(np.concatenate([vector[:ends], np.zeros(of.count, of.dtype)]))
+            at += 1
+        for j, its in enumerate(of.along):
+            dots = tangents[at : at + len(its)]
+            at += len(its)
+            if any(x is not None for x in dots):
+                moved = [(i, x) for i, x in zip(its, dots, strict=True) if x is not None]
+                along = (*of.along[:j], tuple(i for i, _ in moved), *of.along[j + 1 :])
+                every = [*given.along]
+                every[j] = [x for _, x in moved]
+                terms.append(given.bound(replace(of, along=along), given.ct, every))
+        if not terms:
+            return np.zeros(shape_of(out), of.dtype)
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return total
+
+    def form(self, graph, symbol, *args):
+        of: Derivative = symbol.params["of"]
+        leaves = of.signature.leaves
+        kinds = [leaf.dtype for leaf in leaves]
+        kinds += [of.dtype] * (of.wrt is not None)
+        kinds += [leaves[i].dtype for moving in of.along for i in moving]
+        given = [
+            graph.broadcast(graph.cast(x, kind), x.shape or (1,))  # numbers are passed by address
+            for x, kind in zip(args, kinds, strict=True)
+        ]
+        lengths = tuple(n for x in args[: len(leaves)] for n in x.shape)
+        return graph.call(symbol.shape, of.dtype, given, device_of(of), lengths)
+
+
+derived = _Derived("njit")
+derived.plans = Unplanned()
+
+
+class _Whole(_Derived):
+    """The results of a call that are integers and bools."""
+
+    differentiable = False
+
+
+whole = _Whole("njit")
+whole.plans = Unplanned()
+
+
+def _as_argument(x: Any, kind: Leaf | None, dtype: np.dtype) -> Any:
+    """An argument as the kernel takes it: a contiguous array, or a number."""
+    if kind is not None and kind.ndim is None:
+        return _number(x, kind.dtype)
+    dtype = dtype if kind is None else kind.dtype
+    if type(x) is np.ndarray and x.flags.carray and x.dtype == dtype:
+        return x
+    return np.array(x, dtype, order="C")
+
+
+def _number(x: Any, dtype: np.dtype) -> Any:
+    if dtype.kind == "f" and dtype.itemsize == 8:
+        return float(x)
+    return dtype.type(x) if dtype != np.int64 else int(x)

@@ -1,0 +1,162 @@
+"""Functions for types of their arguments: what they return, and which arrays they write to."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..adjoints.activity import active_names
+from ..adjoints.build import Names
+from ..adjoints.inline import inlined
+from ..compiler.front.functions import ArrayType, Constant, Entry, entry_of
+from ..compiler.front.syntax import Unsupported
+from ..errors import NoRuleError
+from ..ir.statements import Function, Pointer, Store
+from ..ir.walk import walk
+
+__all__ = ["Leaf", "Signature"]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """An array or a number among the arguments: its parameter of the function of the kernel IR, the
+    name of the user's parameter, dtype and number of axes, None for a number."""
+
+    name: str
+    label: str
+    dtype: np.dtype
+    ndim: int | None
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype.kind == "f"
+
+
+@dataclass(frozen=True, eq=False)
+class Signature:
+    """A function and the types of its arguments."""
+
+    function: FunctionType
+    kinds: tuple[Any, ...]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def place(self) -> str:
+        """The function, with its file and line."""
+        code = self.function.__code__
+        return f"{self.function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
+
+    @cached_property
+    def entry(self) -> Entry:
+        """The function in the kernel IR. Raises NoRuleError for a function that cannot be read."""
+        try:
+            return entry_of(self.function, self.kinds)
+        except Unsupported as refused:
+            raise self.refusal(str(refused)) from None
+
+    def refusal(self, why: str) -> NoRuleError:
+        """The error for a function that cannot be differentiated."""
+        return NoRuleError(
+            f"{self.place} cannot be differentiated: {why}. Write this part with numbers, arrays "
+            "and loops, give the function a derivative with nbgrad.custom_rule, or call its plain "
+            "Python function on tracked arrays"
+        )
+
+    @property
+    def primal(self) -> Function:
+        return self.entry.function
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the function in the kernel IR: the functions that it calls and the values that
+        it closes over are parts of it."""
+        return hashlib.sha256(repr(self.primal).encode()).hexdigest()
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The arrays and numbers among the arguments, in order."""
+        code = self.function.__code__
+        parameters = iter(self.primal.parameters)
+        found: list[Leaf] = []
+
+        def visit(label: str, kind: Any) -> None:
+            if isinstance(kind, tuple):
+                for each in kind:
+                    visit(label, each)
+            elif isinstance(kind, ArrayType):
+                name, _ = next(parameters)
+                found.append(Leaf(name, label, kind.dtype, kind.ndim))
+                for _ in range(kind.ndim * (1 if kind.contiguous else 2)):
+                    next(parameters)
+            elif not isinstance(kind, Constant):
+                found.append(Leaf(next(parameters)[0], label, kind, None))
+
+        for label, kind in zip(code.co_varnames, self.kinds, strict=False):
+            visit(label, kind)
+        return tuple(found)
+
+    @cached_property
+    def lengths(self) -> list[str]:
+        """The parameters that are lengths of arrays."""
+        names = {leaf.name for leaf in self.leaves}
+        return [n for n, k in self.primal.parameters if not isinstance(k, Pointer)
+                and n not in names]  # fmt: skip
+
+    @cached_property
+    def _body(self) -> Any:
+        return inlined(self.primal, Names(name for name, _ in self.primal.parameters))
+
+    @cached_property
+    def written(self) -> frozenset[int]:
+        """The arrays that the function writes to."""
+        buffers = {each.buffer for each in walk(self._body.body) if isinstance(each, Store)}
+        return frozenset(i for i, leaf in enumerate(self.leaves) if leaf.name in buffers)
+
+    def varied(self, moving: Sequence[int]) -> set[int]:
+        """The arrays whose written elements depend on floats at places `moving`."""
+        dtypes = {leaf.name: leaf.dtype for leaf in self.leaves}
+        dtypes |= {each.target: each.dtype for each in self._body.declared}
+        for each in walk(self._body.body):
+            if hasattr(each, "dtype") and isinstance(getattr(each, "target", None), str):
+                dtypes[each.target] = each.dtype  # pyright: ignore
+            for name, dtype in zip(
+                getattr(each, "results", ()), getattr(each, "dtypes", ()), strict=False
+            ):
+                dtypes[name] = dtype
+        names = {self.leaves[i].name for i in moving}
+        outs = [self.leaves[i].name for i in self.written]
+        integer = np.dtype(np.int64)
+        active = active_names(
+            self._body.body, names, outs,
+            lambda x: dtypes.get(x, integer) if isinstance(x, str) else x.dtype,
+        )  # fmt: skip
+        return {i for i in self.written if self.leaves[i].name in active and self.leaves[i].is_float}
+
+    @cached_property
+    def results(self) -> tuple[np.dtype, ...]:
+        """The numbers that the function returns."""
+        return self.primal.results
+
+    def tree(self, numbers: Iterator[Any]) -> Any:
+        """The result of the function made of numbers."""
+
+        def built(result: Any) -> Any:
+            if isinstance(result, tuple):
+                return tuple(map(built, result))
+            return None if result is None else next(numbers)
+
+        return built(self.entry.result)
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """The dtype of packed values and cotangents: the widest float."""
+        floats = [leaf.dtype for leaf in self.leaves if leaf.is_float]
+        floats += [dtype for dtype in self.results if dtype.kind == "f"]
+        return np.result_type(*floats) if floats else np.dtype(np.float64)

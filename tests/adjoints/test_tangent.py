@@ -1,0 +1,149 @@
+"""Forward mode against differences and reverse mode; forward over reverse against differences of
+gradients."""
+
+import numpy as np
+import pytest
+from helpers.loops.calls import (
+    Bent,
+    Pulled,
+    Pushed,
+    copied,
+    directions,
+    dotted,
+    is_array,
+    kinds,
+    moved,
+)
+from helpers.loops.kernels import kernels
+from helpers.loops.programs import programs
+
+from nbgrad.errors import NoRuleError
+from nbgrad.loops.maker import Forward, Reverse
+
+EVERY = [*kernels(), *programs()]
+
+
+def names(cases):
+    return [f"{f.__name__}{i}" for i, (f, _, _) in enumerate(cases)]
+
+
+each = pytest.mark.parametrize(("function", "wrt", "args"), EVERY, ids=names(EVERY))
+
+
+def ends(function, args):
+    """Results of a function run as Python, and its arrays at the end."""
+    args = copied(args)
+    out = function(*args)
+    return list(out) if isinstance(out, tuple) else [out], args
+
+
+def close(x, y, tolerance, scale=None):
+    scale = np.max(np.abs(y), initial=1.0) if scale is None else scale
+    np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * scale)
+
+
+@each
+def test_tangents_agree_with_differences(function, wrt, args):
+    v = directions(args, wrt)
+    pushed = Pushed(Forward(function, kinds(args), wrt), args, v)
+    values, arrays = ends(function, args)
+    assert pushed.results == pytest.approx(values, rel=1e-14, abs=0)
+    eps = 1e-6
+    (up, up_arrays), (down, down_arrays) = (
+        ends(function, moved(args, v, step)) for step in (eps, -eps)
+    )
+    for x, y, dot in zip(up, down, pushed.dots, strict=True):
+        close(dot, (x - y) / (2 * eps), 1e-6)
+    for i, x in enumerate(arrays):
+        if is_array(x):
+            close(pushed.arrays[i], x, 1e-14)
+            close(pushed.array_dots[i], (up_arrays[i] - down_arrays[i]) / (2 * eps), 1e-6)
+
+
+@each
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_tangents_and_cotangents_are_adjoint(function, wrt, args, dtype):
+    """<J v, w> = <v, J' w>, where arrays that are written are results, too."""
+    args = [x.astype(dtype) if is_array(x) else x for x in args]
+    v = directions(args, wrt)
+    forward, reverse = (mode(function, kinds(args), wrt) for mode in (Forward, Reverse))
+    pushed = Pushed(forward, args, v)
+    w = directions(args, [i for i in wrt if is_array(args[i])], 1)
+    seeds = np.random.default_rng(2).normal(size=len(pushed.results))
+    pulled = Pulled(reverse, args, seeds, w)
+    left = float(np.dot(pushed.dots, seeds)) + dotted(w, pushed.array_dots)
+    right = dotted(v, pulled.gradient)
+    scale = sum(float(np.sum(np.abs(np.multiply(v[i], g)))) for i, g in pulled.gradient.items())
+    close(left, right, 1e-12 if dtype == np.float64 else 1e-5, max(scale, 1.0))
+    assert pulled.results == pytest.approx(pushed.results, rel=1e-14, abs=0)
+
+
+SCALAR = [case for case in EVERY if case[0].__name__ != "two_results"]
+each_scalar = pytest.mark.parametrize(
+    ("function", "wrt", "args"),
+    SCALAR,
+    ids=[f"{f.__name__}{i}" for i, (f, _, _) in enumerate(SCALAR)],
+)
+
+
+@each_scalar
+def test_hessian_vector_products(function, wrt, args):
+    """Against differences of gradients, against reverse over forward, and symmetric."""
+    u, v = directions(args, wrt), directions(args, wrt, 1)
+    reverse = Reverse(function, kinds(args), wrt)
+    second = Forward(reverse, (), wrt)
+    bent, other = Bent(second, args, u), Bent(second, args, v)
+    plain = Pulled(reverse, args)
+    eps = 1e-6
+    up, down = (Pulled(reverse, moved(args, u, step)).gradient for step in (eps, -eps))
+    for i in wrt:
+        close(bent.gradient[i], plain.gradient[i], 1e-13)
+        close(bent.product[i], (up[i] - down[i]) / (2 * eps), 1e-5)
+    assert bent.slope == pytest.approx(dotted(plain.gradient, u), rel=1e-11, abs=1e-11)
+    left, right = dotted(bent.product, v), dotted(other.product, u)
+    scale = sum(float(np.sum(np.abs(np.multiply(v[i], x)))) for i, x in bent.product.items())
+    close(left, right, 1e-11, max(scale, 1.0))
+
+
+@each_scalar
+def test_reverse_over_forward_is_forward_over_reverse(function, wrt, args):
+    u = directions(args, wrt)
+    forward = Forward(function, kinds(args), wrt)
+    expected = Bent(Forward(Reverse(function, kinds(args), wrt), (), wrt), args, u).product
+    dots = [u.get(i, np.zeros_like(args[i])) for i in forward.shadows]
+    numbers = [u[i] for i in sorted(wrt) if not is_array(args[i])]
+    back = Pulled(Reverse(forward, (), wrt), [*args, *dots, *numbers], (0.0, 1.0))
+    for i in wrt:
+        close(back.gradient[i], expected[i], 1e-11)
+
+
+@each_scalar
+def test_third_derivatives(function, wrt, args):
+    u = directions(args, wrt)
+    second = Forward(Reverse(function, kinds(args), wrt), (), wrt)
+    third = Forward(second, (), wrt)
+    inner = second.function
+    shadows = [np.zeros_like(args[i]) for i in inner.shadows]
+    given = [*args, *shadows, 1.0]
+    dots = [u.get(i, np.zeros_like(given[i])) for i in second.shadows]
+    numbers = [u[i] for i in sorted(wrt) if not is_array(args[i])]
+    pushed = Pushed(third, [*given, *dots, *numbers], u)
+    eps = 1e-5
+    up, down = (Bent(second, moved(args, u, step), u).product for step in (eps, -eps))
+    found = dict(zip(inner.shadows, range(len(args), len(given)), strict=False))
+    places = {place: len(given) + k for k, place in enumerate(second.shadows)}
+    count = len(inner.made.results)
+    tail = iter(pushed.dots[count + len(inner.primal[0].results) :])
+    for i in wrt:
+        if is_array(args[i]):
+            at = places.get(found[i])
+            dot = pushed.array_dots.get(at, np.zeros_like(args[i]))
+        else:
+            dot = next(tail)
+        close(dot, (up[i] - down[i]) / (2 * eps), 2e-5)
+
+
+def test_reverse_over_reverse_is_refused():
+    function, wrt, args = kernels()[1]
+    with pytest.raises(NoRuleError, match="forward mode"):
+        _ = Reverse(Reverse(function, kinds(args), wrt), (), wrt).made
