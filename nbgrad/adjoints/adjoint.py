@@ -161,11 +161,6 @@ class Adjoint:
                 parts = self._branch(then), self._branch(otherwise)
                 if any(parts):
                     self._made.append(If(condition, *map(tuple, parts)))
-            case Call(function="resized" | "freed"):
-                raise NoRuleError(
-                    "reverse mode of a function that reverse mode made: take forward mode of it, "
-                    "which is the same, as the derivative of a gradient is symmetric"
-                )
             case Call() if any(x.buffer in self._active for x in each.pointers):
                 raise NoRuleError(f"{each.function} has no derivative in compiled loops")
             case Allocate(target=target) | PointTo(target=target) if target in self._active:

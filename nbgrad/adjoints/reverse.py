@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NoRuleError
 from ..ir.statements import (
     Assign,
+    Call,
     Function,
     Literal,
     Load,
@@ -53,6 +55,11 @@ class _Frame:
 
 class _Reverse:
     def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
+        if any(isinstance(x, Call) and x.function == "resized" for x in walk(function.body)):
+            raise NoRuleError(
+                "reverse mode of a function that reverse mode made: take forward mode of it, which "
+                "is the same, as the derivative of a gradient is symmetric"
+            )
         parameters = [name for name, _ in function.parameters]
         names = self._names = Names([*parameters, *defined_names(function.body)])
         # Suffixes of cotangents, and of values of the forward pass that are computed again.

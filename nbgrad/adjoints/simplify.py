@@ -126,7 +126,10 @@ class _Simplify:
                     made.append(replace(each, count=self.value(each.count, now, made)))
                 case If(condition=condition):
                     self._branch(each, self.value(condition, now, made), now, known, made)
-                case Accumulate() | Chunks() | Pieces() | Gemm():
+                case Accumulate(target=target, value=value):
+                    made.append(replace(each, value=self.value(value, now, made)))
+                    now.pop(target, None)
+                case Chunks() | Pieces() | Gemm():
                     raise NoRuleError(f"{type(each).__name__} has no derivative in functions")
                 case For() | _ if inner(each):
                     self._loop(each, now, known, made)
