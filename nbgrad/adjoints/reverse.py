@@ -82,7 +82,7 @@ class _Reverse:
         active = self._active(wrt)
         plain.body = with_shadows(plain.body, active)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
-        self._tree = tree(plain.body)
+        self._tree = tree(plain.body, self._variables)
         self._visible = set(self._tree.defined)
         results = [x for x in plain.results if isinstance(x, str)]
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
