@@ -182,8 +182,8 @@ class _Reverse:
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
         declared = [*plain.declared, *sweeps.declared, *self._record.declared(),
                     *adjoint.declared.values()]  # fmt: skip
-        body = [*declared, *forward, *start, *backward, *end, *self._record.freed(),
-                Return((*plain.results, *bars))]  # fmt: skip
+        body = self._record.freed_at_errors([*declared, *forward, *start, *backward, *end])
+        body += [*self._record.freed(), Return((*plain.results, *bars))]
         return Function(
             f"{function.name}.vjp", (*function.parameters, *shadows, *seeds), tuple(body),
             (*function.results, *(self._dtypes[n] for n in numbers)), frozenset(["noalias"]),

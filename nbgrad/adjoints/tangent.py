@@ -208,11 +208,12 @@ class _Tangents:
             (target,), (address, size) = call.results, call.arguments
             if (dot := self._dot(target)) is None:
                 return []
-            failed = self._new()
+            failed, before = self._new(), self._given(address)
+            free = [Call("freed", (x,)) for x in (target, before)]
             return [
-                Call("resized", (self._given(address), size), (dot,), call.dtypes),
+                Call("resized", (before, size), (dot,), call.dtypes),
                 operation(failed, "equal", (dot, literal(0, INT)), BOOL, INT),
-                If(failed, (Raise("MemoryError", "no memory for tangents"),)),
+                If(failed, (*free, Raise("MemoryError", "no memory for tangents"))),
             ]
         if any(self._dot(x.buffer) for x in call.pointers):
             raise NoRuleError(f"{call.function} has no derivative in compiled loops")
