@@ -412,5 +412,7 @@ class _Packing:
         buffer = self._room(i, dtype)
         self._fill(buffer, zero, dtype, i, source, self._body, kind)
         if is_result:
-            self._fill(self._out, self._out_at[i], self._dtype, i, (buffer, zero), self._after, dtype)
+            self._fill(
+                self._out, self._out_at[i], self._dtype, i, (buffer, zero), self._after, dtype
+            )
         return Address(buffer, ZERO, dtype)

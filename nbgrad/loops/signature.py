@@ -137,7 +137,9 @@ class Signature:
             self._body.body, names, outs,
             lambda x: dtypes.get(x, integer) if isinstance(x, str) else x.dtype,
         )  # fmt: skip
-        return {i for i in self.written if self.leaves[i].name in active and self.leaves[i].is_float}
+        return {
+            i for i in self.written if self.leaves[i].name in active and self.leaves[i].is_float
+        }
 
     @cached_property
     def results(self) -> tuple[np.dtype, ...]:
