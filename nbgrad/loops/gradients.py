@@ -31,9 +31,9 @@ def value_and_gradients(
         return None
     require_apart(signature, bound.leaves)
     wrt = tuple(sorted({i for group in floats for i in group}))
-    of = Derivative(signature, (), wrt)
+    of = Derivative(signature, (), wrt, is_seeded=True)
     leaves = arguments(bound)
-    vector = bind(derived, *leaves, np.ones(1, of.dtype), of=of)
+    vector = bind(derived, *leaves, of=of)
     *found, value = parts_of(of, vector, [shape_of(x) for x in leaves])
     bars = {i: _in(x, signature.leaves[i].dtype) for i, x in zip(wrt, found, strict=True)}
     kinds = signature.kinds

@@ -52,7 +52,12 @@ class Derivative:
     outs: tuple[int, ...] = ()
     wrt: tuple[int, ...] | None = None
     along: tuple[tuple[int, ...], ...] = ()
+    is_seeded: bool = False  # the cotangent is 1, for the only result, and not an argument
     is_whole: bool = False  # the vector of the results that are integers and bools, instead
+
+    @property
+    def takes_cotangent(self) -> bool:
+        return self.wrt is not None and not self.is_seeded
 
     @property
     def dtype(self) -> np.dtype:
@@ -64,7 +69,10 @@ class Derivative:
         return f"{self.signature.name}_{'value' if self.wrt is None else 'vjp'}{len(self.along)}"
 
     def __repr__(self) -> str:
-        return f"{self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_whole}"
+        return (
+            f"{self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_seeded} "
+            f"{self.is_whole}"
+        )
 
     @cached_property
     def count(self) -> int:
@@ -162,7 +170,7 @@ class _Packing:
         leaves = self._signature.leaves
         self._lengths: dict[int, list[str]] = {}
         self._values = [self._taken(f"x{i}", i, leaf.dtype) for i, leaf in enumerate(leaves)]
-        self._ct = None if of.wrt is None else self._vector("ct")
+        self._ct = self._vector("ct") if of.takes_cotangent else None
         self._directions = [
             {i: self._taken(f"d{k}_{i}", i, leaves[i].dtype) for i in moving}
             for k, moving in enumerate(of.along)
@@ -371,10 +379,10 @@ class _Packing:
     def _number(self, origin: _Origin, dtype: np.dtype) -> Any:
         """A number as the inner function takes it."""
         if origin.kind == "seed":
-            if origin.along:
-                return literal(0, dtype)
+            if origin.along or self._ct is None:
+                return literal(0 if origin.along else 1, dtype)
             name = self._names.new("seed")
-            self._body.append(Load(name, self._ct, Affine(origin.index, ()), self._dtype))  # pyright: ignore
+            self._body.append(Load(name, self._ct, Affine(origin.index, ()), self._dtype))
             if dtype == self._dtype:
                 return name
             value = self._names.new("seed")
