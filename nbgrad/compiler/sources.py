@@ -48,7 +48,8 @@ def _states(folder: Traversable) -> list[tuple]:
 _TEXTS: dict[str, bytes] = {}
 """By file name."""
 _PACKAGE = files(__name__.partition(".")[0])
-_FOLDERS = [_PACKAGE / room for room in ("adjoints", "compiler", "ir", "kernels", "loops", "runtime", "threads")]
+_ROOMS = ("adjoints", "compiler", "ir", "kernels", "loops", "runtime", "threads")
+_FOLDERS = [_PACKAGE / room for room in _ROOMS]
 _STATES = list(map(_states, _FOLDERS))  # before they are read
 _HASHES = list(map(of_sources, _FOLDERS))
 SOURCES = "".join(_HASHES) if all(_HASHES) else ""

@@ -8,7 +8,6 @@ with respect to c is `F[d, e, u]`. So forward mode of reverse mode is all that a
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -66,11 +65,12 @@ class _Derived(Primitive):
 
     def evaluate(self, *args, of: Derivative):
         leaves = of.signature.leaves
+        shapes = [shape_of(x) for x in args[: len(leaves)]]
         kinds: list[Leaf | None] = [*leaves]
         kinds += [None] * of.takes_cotangent
         kinds += [leaves[i] for moving in of.along for i in moving]
         given = [_as_argument(x, kind, of.dtype) for x, kind in zip(args, kinds, strict=True)]
-        return filled(of, of.size([shape_of(x) for x in args[: len(leaves)]]), given)
+        return filled(of, of.size(shapes), given)
 
     def pullback(self, ct, out, args, need, of: Derivative):
         given = _Given(of, args)
@@ -88,7 +88,7 @@ class _Derived(Primitive):
             c = ct[ends:]
             if width := of.width(shapes) - of.count:
                 c = np.concatenate([c, np.zeros(width, of.dtype)])
-            terms = [(of, given.ct, [(of.wrt, u)]), (replace(of, is_seeded=False), c, ())]
+            terms = [(of, given.ct, [(of.wrt, u)]), (of.changed(is_seeded=False), c, ())]
         for kind, c, more in terms:
             along = [*zip(of.along, given.along, strict=True), *more]
             self._pull(kind, given, c, along, floats, found, shapes, 0)
@@ -100,7 +100,7 @@ class _Derived(Primitive):
                 at += len(moving)
         if of.takes_cotangent and need[count]:
             along = [*of.along, of.wrt]
-            value = replace(of, wrt=None, along=tuple(along))
+            value = of.changed(wrt=None, along=tuple(along))
             found[count] = given.bound(value, None, [*given.along, u])
         return found
 
@@ -112,7 +112,7 @@ class _Derived(Primitive):
         """Add the cotangents of leaves `wrt` to those from position `start` on."""
         if not wrt:
             return
-        new = replace(of, wrt=tuple(wrt), along=tuple(moving for moving, _ in along))
+        new = of.changed(wrt=tuple(wrt), along=tuple(moving for moving, _ in along))
         vector = given.bound(new, ct, [d for _, d in along])
         for i, part in zip(wrt, parts_of(new, vector, shapes), strict=False):
             at = start + (i if places is None else places.index(i))
@@ -126,7 +126,7 @@ class _Derived(Primitive):
         leaves = of.signature.leaves
         moving = tuple(i for i in range(count) if tangents[i] is not None and leaves[i].is_float)
         if moving:
-            new = replace(of, along=(*of.along, moving))
+            new = of.changed(along=(*of.along, moving))
             terms.append(given.bound(new, given.ct, [*given.along, [tangents[i] for i in moving]]))
         at = count
         if of.takes_cotangent:
@@ -143,7 +143,7 @@ class _Derived(Primitive):
                 along = (*of.along[:j], tuple(i for i, _ in moved), *of.along[j + 1 :])
                 every = [*given.along]
                 every[j] = [x for _, x in moved]
-                terms.append(given.bound(replace(of, along=along), given.ct, every))
+                terms.append(given.bound(of.changed(along=along), given.ct, every))
         if not terms:
             return np.zeros(shape_of(out), of.dtype)
         total = terms[0]
