@@ -20,7 +20,7 @@ FLOORS = (
     ("errors", "stopping"),
     ("runtime",),
     ("ir",),
-    ("compiler",),
+    ("compiler", "adjoints"),
     ("threads",),
     ("capi",),
     ("kernels",),

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..ir.scalar import Apply
 from ..ir.statements import (
+    Accumulate,
     Address,
     Assign,
     Call,
@@ -53,6 +54,8 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             for part, x in zip(rule or (None,) * len(operands), operands, strict=True):
                 if (part is not None or rule is None) and is_float(x):
                     yield x, target
+        case Accumulate(target=target, value=value) if is_float(target) and is_float(value):
+            yield value, target
         case Load(target=target, buffer=buffer) if is_float(target):
             yield buffer, target
         case Store(buffer=buffer, value=value) if is_float(value):

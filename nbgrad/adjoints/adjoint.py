@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoRuleError
+from ..ir.affine import variable
 from ..ir.reductions import SUM
 from ..ir.scalar import NAMES, Expr, arguments
 from ..ir.statements import (
     Allocate,
     Assign,
     Call,
+    For,
     If,
     Literal,
     Load,
+    New,
     Operand,
     PointTo,
     Statement,
@@ -27,7 +30,7 @@ from ..ir.statements import (
 )
 from ..ir.walk import inner, walk
 from .activity import rule_of
-from .build import COPY, Names, copy, expanded, literal, names_of, operation
+from .build import COPY, INT, Names, copy, expanded, literal, names_of, operation
 
 __all__ = ["Adjoint"]
 
@@ -150,16 +153,14 @@ class Adjoint:
                     if kind not in (None, SUM):
                         raise NoRuleError(f"a store that combines by {kind.name}")
                     self._stored(self._shadow(buffer), at, value, dtype, kind)
+            case New(target=buffer, count=count, dtype=dtype):
+                if buffer in self._active and not each.cleared:
+                    self._cleared(self._shadow(buffer), count, dtype)
             case If(condition=condition, then=then, otherwise=otherwise):
                 self._flush()
                 parts = self._branch(then), self._branch(otherwise)
                 if any(parts):
                     self._made.append(If(condition, *map(tuple, parts)))
-            case Call(function="resized" | "freed"):
-                raise NoRuleError(
-                    "reverse mode of a function that reverse mode made: take forward mode of it, "
-                    "which is the same, as the derivative of a gradient is symmetric"
-                )
             case Call() if any(x.buffer in self._active for x in each.pointers):
                 raise NoRuleError(f"{each.function} has no derivative in compiled loops")
             case Allocate(target=target) | PointTo(target=target) if target in self._active:
@@ -169,6 +170,14 @@ class Adjoint:
                     self._apply(each, arguments, target, g, dtype)
             case _ if inner(each):
                 raise AssertionError(each)
+
+    def _cleared(self, shadow: Any, count: Operand, dtype: np.dtype) -> None:
+        """The contents of a new buffer are undefined: what flows back to them is dropped."""
+        axis, zero = self._names.new("each"), literal(0, dtype)
+        self._dtypes[axis] = INT
+        stop = count.number if isinstance(count, Literal) else count
+        store = Store(shadow, variable(axis), zero, dtype)
+        self._made.append(For(axis, 0, stop, (store,)))
 
     def _branch(self, statements: Sequence[Any]) -> list[Statement]:
         """The adjoint of a branch, with the values of the branch that it needs."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..ir.statements import Assign, For, If, Load, Position, Raise, Store, While
+from ..ir.statements import Assign, For, If, Load, New, Position, Raise, Store, While
 from ..ir.walk import inner, walk, with_inner
 from .build import BOOL, INT, literal, names_of, operation
 from .positions import Access, Positions
@@ -55,6 +55,7 @@ class _Hoist:
         for each in inside:
             changing |= {getattr(each, "target", None), *getattr(each, "results", ())}
         stores = list(_stores(loop.body, around))
+        new = {each.target for each in inside if isinstance(each, New)}
         may_raise = any(isinstance(each, Raise) for each in inside)
         plain: list[Any] = []
         loads: list[Any] = []
@@ -65,6 +66,7 @@ class _Hoist:
                 isinstance(each, Load)
                 and free
                 and not may_raise
+                and each.buffer not in new
                 and not any(self._meet(each, around, store, places) for store, places in stores)
             ):
                 loads.append(each)

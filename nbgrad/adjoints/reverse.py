@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NoRuleError
 from ..ir.statements import (
     Assign,
+    Call,
     Function,
     Literal,
     Load,
+    New,
     Pointer,
     Position,
     Return,
@@ -25,6 +28,7 @@ from .inline import inlined
 from .plan import Plan
 from .positions import Positions
 from .record import Block, Record
+from .shadows import with_shadows
 from .simplify import Simplified
 from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
@@ -51,6 +55,11 @@ class _Frame:
 
 class _Reverse:
     def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
+        if any(isinstance(x, Call) and x.function == "resized" for x in walk(function.body)):
+            raise NoRuleError(
+                "reverse mode of a function that reverse mode made: take forward mode of it, which "
+                "is the same, as the derivative of a gradient is symmetric"
+            )
         parameters = [name for name, _ in function.parameters]
         names = self._names = Names([*parameters, *defined_names(function.body)])
         # Suffixes of cotangents, and of values of the forward pass that are computed again.
@@ -60,6 +69,7 @@ class _Reverse:
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         self._dtypes = plain.dtypes
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
+        self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
         shapes = _shapes(function, lengths)
@@ -69,14 +79,14 @@ class _Reverse:
         constants -= self._variables
         body = with_increments(plain.body, plain.results, self._new)
         plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
+        active = self._active(wrt)
+        plain.body = with_shadows(plain.body, active)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
         self._tree = tree(plain.body)
         self._visible = set(self._tree.defined)
         results = [x for x in plain.results if isinstance(x, str)]
-        outs = [n for n in self._buffers if n in wrt]
-        active = active_names(plain.body, wrt, [*results, *outs], self._dtype)
-        active |= set(wrt)
-        self._shadows = [n for n in self._buffers if n in active]
+        passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
+        self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
@@ -89,6 +99,13 @@ class _Reverse:
         positions = Positions(walk(plain.body), shapes, constants)
         self._plan = Plan(self._tree, self._variables, self._adjoint.inside, positions)
         self.function = self._whole(function, wrt)
+
+    def _active(self, wrt: Collection[str]) -> set[Any]:
+        """The names through which derivatives flow."""
+        plain = self._plain
+        results = [x for x in plain.results if isinstance(x, str)]
+        outs = [n for n in self._buffers if n in wrt]
+        return active_names(plain.body, wrt, [*results, *outs], self._dtype) | set(wrt)
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):

@@ -24,6 +24,7 @@ from ..ir.statements import (
     If,
     Literal,
     Load,
+    New,
     Operand,
     Pieces,
     PointTo,
@@ -120,9 +121,15 @@ class _Simplify:
                     if each.kind is None and self.dtype(value) == each.dtype:
                         known["load", each.buffer, at] = value
                     made.append(replace(each, at=at, value=value))
+                case New():
+                    self._forget(each.target, known)
+                    made.append(replace(each, count=self.value(each.count, now, made)))
                 case If(condition=condition):
                     self._branch(each, self.value(condition, now, made), now, known, made)
-                case Accumulate() | Chunks() | Pieces() | Gemm():
+                case Accumulate(target=target, value=value):
+                    made.append(replace(each, value=self.value(value, now, made)))
+                    now.pop(target, None)
+                case Chunks() | Pieces() | Gemm():
                     raise NoRuleError(f"{type(each).__name__} has no derivative in functions")
                 case For() | _ if inner(each):
                     self._loop(each, now, known, made)
@@ -217,6 +224,8 @@ class _Simplify:
             return None
         assert isinstance(step.body, Apply)
         name = step.body.function.name
+        if name == "not_equal" and operands[0] == operands[1] and self.dtype(operands[0]) == INT:
+            return literal(False, np.dtype(bool))
         if name == "less" and operands[1] == literal(0, INT) and self._low_of(operands[0]) >= 0:
             return literal(False, np.dtype(bool))
         if name == "select" and isinstance(operands[0], Literal):
@@ -297,6 +306,8 @@ class _Simplify:
                 now.pop(target, None)
             if isinstance(one, Store):
                 self._forget(one.buffer, known)
+            elif isinstance(one, New):
+                self._forget(one.target, known)
 
 
 _NONE = -(2**62)

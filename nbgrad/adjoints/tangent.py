@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import NoRuleError
-from ..ir.reductions import SUM
+from ..ir.reductions import SUM, Reduction
 from ..ir.scalar import NAMES, Expr, arguments, parse
 from ..ir.statements import (
+    Accumulate,
     Address,
     Allocate,
     Assign,
@@ -158,11 +159,16 @@ class _Tangents:
             case Store(buffer=buffer, value=value, kind=kind):
                 if (dot := self._dot(buffer)) is None:
                     return [each]
-                if kind not in (None, SUM):
-                    raise NoRuleError(f"a store that combines by {kind.name} has no tangent")
+                self._check_kind(kind)
                 if kind is SUM and self._dot(value) is None:
                     return [each]
                 return [each, replace(each, buffer=dot, value=self._given(value))]
+            case Accumulate(target=target, kind=kind, value=value):
+                if (dot := self._dot(target)) is None:
+                    return [each]
+                self._check_kind(kind)
+                given = self._dot(value)
+                return [each, replace(each, target=dot, value=given)] if given else [each]
             case Call():
                 return [each, *self._called(each)]
             case Return(values=values):
@@ -183,6 +189,11 @@ class _Tangents:
             case Position() | Break() | Continue() | Raise():
                 return [each]
         raise NoRuleError(f"{type(each).__name__} has no tangent")
+
+    @staticmethod
+    def _check_kind(kind: Reduction | None) -> None:
+        if kind not in (None, SUM):
+            raise NoRuleError(f"a combination by {kind.name} has no derivative in compiled loops")
 
     def _address(self, x: Address) -> Address:
         return replace(x, buffer=self._dot(x.buffer) or x.buffer)

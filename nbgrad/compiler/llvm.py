@@ -179,7 +179,7 @@ class FunctionWriter(Writer):
 
     def address(self, buffer: Any, at: Affine, dtype: np.dtype) -> str:
         """The address of an element of a buffer."""
-        return self.place(self.pointers[buffer], at, dtype)
+        return self.place(self.pointer(buffer), at, dtype)
 
     def _load(self, load: Load) -> None:
         pointer = self.address(load.buffer, ZERO, load.dtype)

@@ -16,6 +16,7 @@ from ..ir.statements import (
     Call,
     Continue,
     Function,
+    New,
     Operand,
     Pointer,
     PointTo,
@@ -80,14 +81,14 @@ class FunctionModule(Module):
         return self.errors.index((kind, message)) + 1
 
     def may_raise(self, function: Function) -> bool:
-        """Whether a function, or one that it calls, has a `Raise`."""
+        """Whether a function, or one that it calls, has a `Raise` or may lack memory."""
         if id(function) not in self._raising:
             self._raising[id(function)] = self._raises(function.body)
         return self._raising[id(function)]
 
     def _raises(self, body: Sequence[Statement]) -> bool:
         for each in walk(body):
-            if isinstance(each, Raise):
+            if isinstance(each, (Raise, New)):
                 return True
             if isinstance(each, Call) and isinstance(each.function, Function):
                 if self.may_raise(each.function):
@@ -112,6 +113,7 @@ def write_function(module: FunctionModule, function: Function) -> str:
             own = writer.parameter(f"a{len(parameters)}")
             writer.values[name] = Value(own, kind)
             parameters.append(f"{llvm_type(kind)} {own}")
+    writer.reserve(function.body)
     writer.body(function.body if function.results else guarded(function.body))
     writer.end()
     return writer.text(parameters, module.results_of(function), _attributes(module, function))
@@ -137,6 +139,21 @@ class _Writer(FunctionWriter):
         self._raises = module.may_raise(function)
         self._results = module.results_of(function)
         self._is_ended = False
+        self._heap: dict[str, tuple[str, str]] = {}  # places of addresses and sizes in bytes
+
+    def reserve(self, body: Sequence[Statement]) -> None:
+        """Reserve room for the addresses of all buffers on the heap, which have none yet."""
+        for each in walk(body):
+            if isinstance(each, New) and each.target not in self._heap:
+                self._heap[each.target] = self.allocate("ptr"), self.allocate("i64")
+                self.add(f"store ptr null, ptr {self._heap[each.target][0]}")
+                self.add(f"store i64 0, ptr {self._heap[each.target][1]}")
+
+    def pointer(self, buffer: Any) -> str:
+        """LLVM makes registers of the places, which are loaded at each use."""
+        if buffer in self._heap:
+            return self.emit(f"load ptr, ptr {self._heap[buffer][0]}")
+        return super().pointer(buffer)
 
     def size(self, n: Any) -> Value:
         return self.operand(n) if isinstance(n, str) else super().size(n)
@@ -165,6 +182,7 @@ class _Writer(FunctionWriter):
             self._finish([])
 
     def _finish(self, values: list[Value]) -> None:
+        self._free()
         self.returned([*[Value("0", _STATUS)] * self._raises, *values])
 
     def _return(self, end: Return) -> None:
@@ -175,6 +193,7 @@ class _Writer(FunctionWriter):
 
     def _leave(self, status: str) -> None:
         """Return a status that is not 0."""
+        self._free()
         if len(self._results) == 1:
             self.add(f"ret i32 {status}")
             return
@@ -200,6 +219,44 @@ class _Writer(FunctionWriter):
     def _allocate(self, room: Allocate) -> None:
         self.pointers[room.target] = self.allocate(memory_type(room.dtype), room.count, 64)
 
+    def _new(self, new: New) -> None:
+        address, room = self._heap[new.target]
+        declared = self.module.intrinsics
+        declared["realloc"] = "declare ptr @realloc(ptr, i64)"
+        size = new.dtype.itemsize
+        count = self.operand(new.count).text
+        wanted = self.emit(f"mul i64 {count}, {size}")
+        before = self.emit(f"load i64, ptr {room}")
+        grow, got, after = self.label("grow"), self.label("got"), self.label("after")
+        failed = self.label("failed")
+        self.branch_if(self.emit(f"icmp sgt i64 {wanted}, {before}"), grow, after)
+        self.begin(grow)
+        half = self.emit(f"lshr i64 {before}, 1")
+        total = self.emit(f"add i64 {wanted}, {half}")
+        old = self.emit(f"load ptr, ptr {address}")
+        found = self.emit(f"call ptr @realloc(ptr {old}, i64 {total})")
+        self.branch_if(self.emit(f"icmp eq ptr {found}, null"), failed, got)
+        self.begin(failed)
+        self._leave(str(self._functions.error("MemoryError", "no memory for an array")))
+        self.begin(got)
+        self.add(f"store ptr {found}, ptr {address}")
+        self.add(f"store i64 {total}, ptr {room}")
+        if new.cleared:
+            declared["llvm.memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+            start = self.emit(f"getelementptr i8, ptr {found}, i64 {before}")
+            more = self.emit(f"sub i64 {total}, {before}")
+            self.add(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {more}, i1 false)")
+        self.branch(after)
+        self.begin(after)
+
+    def _free(self) -> None:
+        """Free the buffers on the heap."""
+        if self._heap:
+            self.module.intrinsics["free"] = "declare void @free(ptr)"
+        for address, _ in self._heap.values():
+            place = self.emit(f"load ptr, ptr {address}")
+            self.add(f"call void @free(ptr {place})")
+
     def _point_to(self, point: PointTo) -> None:
         if isinstance(point.address, Address):
             self.pointers[point.target] = self._pointer(point.address)
@@ -208,7 +265,7 @@ class _Writer(FunctionWriter):
             self.pointers[point.target] = self.emit(f"inttoptr i64 {text} to ptr")
 
     def _pointer(self, address: Address) -> str:
-        return self.place(self.pointers[address.buffer], address.at, address.dtype)
+        return self.place(self.pointer(address.buffer), address.at, address.dtype)
 
     def _argument(self, argument: Address | Operand | Function) -> Value | str:
         if isinstance(argument, Function):
@@ -249,5 +306,6 @@ class _Writer(FunctionWriter):
 
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         **FunctionWriter._written, While: _while, Break: _break, Continue: _continue,
-        Allocate: _allocate, PointTo: _point_to, Call: _call, Return: _return, Raise: _raise,
+        Allocate: _allocate, New: _new, PointTo: _point_to, Call: _call, Return: _return,
+        Raise: _raise,
     }  # fmt: skip

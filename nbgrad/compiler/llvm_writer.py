@@ -93,6 +93,10 @@ class Writer:
         self._count += 1
         return f"%.{self._count}"
 
+    def pointer(self, buffer: Hashable) -> str:
+        """The pointer to the first element of a buffer."""
+        return self.pointers[buffer]
+
     def allocate(self, kind: str, count: int = 1, align: int = 0) -> str:
         """Room on the stack of the function."""
         name = self.fresh()

@@ -192,6 +192,18 @@ class Allocate:
 
 
 @dataclass(frozen=True)
+class New:
+    """`target` is a buffer of at least `count` elements on the heap, whose contents are undefined;
+    the function frees it where it ends. Executed again, it gives the same buffer, larger where more
+    elements are asked for. Elements of one that is `cleared` are 0 where they are allocated."""
+
+    target: str
+    count: Operand
+    dtype: np.dtype
+    cleared: bool = False
+
+
+@dataclass(frozen=True)
 class PointTo:
     """`target` is a pointer to elements at an address: a number, or a place in another buffer,
     whose bytes are read as elements of this dtype."""
@@ -277,7 +289,7 @@ class Function:
 
 Statement = (
     Assign | Position | Variable | Accumulate | Load | Store | For | While | Break | Continue | If
-    | Call | Allocate | PointTo | Return | Raise | Chunks | Pieces | Gemm
+    | Call | Allocate | New | PointTo | Return | Raise | Chunks | Pieces | Gemm
 )  # fmt: skip
 
 
@@ -315,7 +327,7 @@ def sizes_in(code: Any) -> tuple[str, ...]:
 
 __all__ = [
     "PIECE", "Accumulate", "Address", "Allocate", "Assign", "Break", "Call", "Chunks", "Continue",
-    "For", "Function", "Gemm", "If", "Kernel", "Literal", "Load", "Operand", "Pieces",
+    "For", "Function", "Gemm", "If", "Kernel", "Literal", "Load", "New", "Operand", "Pieces",
     "PointTo", "Pointer", "Position", "Raise", "Return", "Statement", "Store", "Type", "Variable",
     "While", "sizes_in",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from .statements import (
     For,
     If,
     Load,
+    New,
     Operand,
     Pieces,
     Position,
@@ -123,6 +124,8 @@ def operands(statement: Any) -> tuple[Operand, ...]:
         case Assign(operands=several):
             return several
         case Accumulate(value=one) | Store(value=one) | Variable(start=one) | If(condition=one):
+            return (one,)
+        case New(count=one):
             return (one,)
         case Call():
             return statement.numbers

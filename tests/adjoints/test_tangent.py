@@ -143,7 +143,24 @@ def test_third_derivatives(function, wrt, args):
         close(dot, (up[i] - down[i]) / (2 * eps), 2e-5)
 
 
-def test_reverse_over_reverse_is_refused():
-    function, wrt, args = kernels()[1]
-    with pytest.raises(NoRuleError, match="forward mode"):
-        _ = Reverse(Reverse(function, kinds(args), wrt), (), wrt).made
+@each_scalar
+def test_reverse_over_reverse(function, wrt, args):
+    """The same as forward over reverse, or refused by name where there is a record."""
+    u = directions(args, wrt)
+    reverse = Reverse(function, kinds(args), wrt)
+    n = len(args)
+    shadows = [np.zeros_like(args[i]) for i in reverse.shadows]
+    places = dict(zip(reverse.shadows, range(n, n + len(shadows)), strict=True))
+    second = Reverse(reverse, (), (*wrt, *places.values()))
+    try:
+        _ = second.made
+    except NoRuleError as refused:
+        assert "take forward mode of it" in str(refused)
+        assert function.__name__ not in ("jacobi", "sweeps", "products")
+        return
+    expected = Bent(Forward(reverse, (), wrt), args, u).product
+    seeds = [0.0, *(u[i] for i in wrt if not is_array(args[i]))]
+    cotangents = {places[i]: u[i] for i in wrt if is_array(args[i])}
+    pulled = Pulled(second, [*args, *shadows, 1.0], seeds, cotangents)
+    for i in wrt:
+        close(pulled.gradient[i], expected[i], 1e-11)

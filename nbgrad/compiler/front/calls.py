@@ -3,14 +3,15 @@
 import builtins
 import inspect
 import math
-from collections.abc import Callable, Sequence
-from types import FunctionType
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
 from numba.core import types
 
 from . import dtypes, operators
+from .arrays import in_memory
 from .elements import attribute
 from .emit import FunctionBuilder
 from .functions import Entry, entry_of, flattened, type_of
@@ -47,8 +48,18 @@ _QUOTIENTS = {np.fmod: "np.fmod", np.remainder: "modulo", np.mod: "modulo"}
 _ROUNDED = {math.floor: "np.floor", math.ceil: "np.ceil", math.trunc: "np.trunc"}
 
 
-def call(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> Value:
+def call(
+    emit: FunctionBuilder, function: Any, operands: Sequence[Value],
+    keywords: Mapping[str, Value] = MappingProxyType({}),
+) -> Value:  # fmt: skip
     """A call of a function that is known at compile time."""
+    from .array_calls import array_call  # which calls functions of numbers
+
+    if (found := array_call(emit, function, operands, keywords)) is not None:
+        return found
+    if keywords:
+        raise Unsupported(f"a call of {function!r} with keywords")
+    operands = [in_memory(emit, x) for x in operands]
     if hasattr(function, "row"):
         return _instruction(emit, function, operands)
     if isinstance(function, FunctionType) and _is_ours(function):

@@ -10,9 +10,12 @@ from ...ir.affine import ZERO, Affine, variable
 from ...ir.statements import Allocate, Literal, Raise
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import DOUBLE, INT, UINT, Array, Known, Number, Place, Value
+from .values import DOUBLE, INT, UINT, Array, Known, Lazy, Method, Number, Place, Value
 
-__all__ = ["attribute", "element", "flat", "moved", "position", "row_strides", "set_element"]
+__all__ = [
+    "attribute", "element", "flat", "from_the_end", "moved", "position", "product", "row_strides",
+    "set_element",
+]  # fmt: skip
 
 
 def element(emit: FunctionBuilder, holder: Value, index: Value) -> Value:
@@ -23,10 +26,12 @@ def element(emit: FunctionBuilder, holder: Value, index: Value) -> Value:
         return _known_element(emit, holder.value, index)
     if isinstance(holder, Place):
         return emit.load(holder, position(emit, index))
-    if isinstance(holder, Array):
-        if len(holder.shape) > 1 and not isinstance(index, tuple):
-            return _row(emit, holder, index)
+    if isinstance(holder, Array) and _is_element(emit, holder, index):
         return emit.load(holder.place, _where(emit, holder, index))
+    if isinstance(holder, (Array, Lazy)):
+        from .views import part  # which reads elements
+
+        return part(emit, holder, index)
     raise Unsupported("an element of a number")
 
 
@@ -34,10 +39,22 @@ def set_element(emit: FunctionBuilder, holder: Value, index: Value, value: Value
     """holder[index] = value."""
     if isinstance(holder, Place):
         emit.store(holder, position(emit, index), value)
+    elif isinstance(holder, Array) and not _is_element(emit, holder, index):
+        from .views import set_part  # which sets elements
+
+        set_part(emit, holder, index, value)
     elif isinstance(holder, Array) and holder.mutable:
         emit.store(holder.place, _where(emit, holder, index), value)
     else:
         raise Unsupported("assignment to an element of a tuple or a number")
+
+
+def _is_element(emit: FunctionBuilder, array: Array, index: Value) -> bool:
+    """Whether an index is that of one element: an integer for each axis."""
+    indices = index if isinstance(index, tuple) else (index,)
+    return len(indices) == len(array.shape) and all(
+        isinstance(i, Number) or (isinstance(i, Known) and i.is_number) for i in indices
+    )
 
 
 def position(emit: FunctionBuilder, index: Value) -> Affine:
@@ -58,7 +75,7 @@ def moved(emit: FunctionBuilder, place: Place, count: Value) -> Place:
     return replace(place, at=place.at.plus(position(emit, emit.settled(count))))
 
 
-def _from_the_end(emit: FunctionBuilder, index: Value, length: Number) -> Value:
+def from_the_end(emit: FunctionBuilder, index: Value, length: Number) -> Value:
     """An index, counted from the end where it is below 0."""
     number = emit.typed(index)
     if number.dtype.kind == "u" or number.natural or number.dtype.kind not in "iu":
@@ -77,14 +94,19 @@ def row_strides(emit: FunctionBuilder, array: Array) -> list[Value]:
         return list(array.strides)
     strides: list[Value] = [Known(1)]
     for length in reversed(array.shape[1:]):
-        strides.append(_product(emit, strides[-1], length))
+        strides.append(product(emit, strides[-1], length))
     return strides[::-1][: len(array.shape)]
 
 
-def _product(emit: FunctionBuilder, x: Value, y: Value) -> Value:
-    if isinstance(x, Known) and x.value == 1:
+def product(emit: FunctionBuilder, x: Value, y: Value) -> Value:
+    """x * y of integers."""
+    if _is_one(x):
         return y
-    return emit.operation(operator.mul, x, y)
+    return x if _is_one(y) else emit.operation(operator.mul, x, y)
+
+
+def _is_one(x: Value) -> bool:
+    return isinstance(x, Known) and x.value == 1
 
 
 def _where(emit: FunctionBuilder, array: Array, index: Value) -> Affine:
@@ -95,18 +117,9 @@ def _where(emit: FunctionBuilder, array: Array, index: Value) -> Affine:
     at = ZERO
     strides = row_strides(emit, array)
     for i, length, stride in zip(indices, array.shape, strides, strict=True):
-        where = _from_the_end(emit, i, length)
-        at = at.plus(position(emit, _product(emit, stride, where)))
+        where = from_the_end(emit, i, length)
+        at = at.plus(position(emit, product(emit, stride, where)))
     return at
-
-
-def _row(emit: FunctionBuilder, array: Array, index: Value) -> Array:
-    """array[index] of an array of more than one axis, without a copy."""
-    if array.strides is not None:
-        raise Unsupported("a part of an array")
-    where = _from_the_end(emit, index, array.shape[0])
-    start = emit.operation(operator.mul, where, row_strides(emit, array)[0])
-    return Array(moved(emit, array.place, start), array.shape[1:], None, array.mutable)
 
 
 def flat(emit: FunctionBuilder, array: Value) -> Array:
@@ -116,24 +129,44 @@ def flat(emit: FunctionBuilder, array: Value) -> Array:
     return Array(array.place, (emit.typed(_size(emit, array)),), None, array.mutable)
 
 
-def _size(emit: FunctionBuilder, array: Array) -> Value:
+def _size(emit: FunctionBuilder, array: Array | Lazy) -> Value:
     size: Value = Known(1)
     for length in array.shape:
-        size = _product(emit, size, length)
+        size = product(emit, size, length)
     return size
+
+
+METHODS = frozenset((
+    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "fill",
+    "flatten", "item", "max", "mean", "min", "prod", "ravel", "reshape", "sort", "std", "sum",
+    "transpose", "var",
+))  # fmt: skip
+"""The methods of arrays, which are called as functions of NumPy of the same name."""
 
 
 def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
     """holder.name"""
-    if isinstance(holder, Array):
+    if isinstance(holder, (Array, Lazy)):
+        if name == "T":
+            from .views import transposed  # which reads elements
+
+            return transposed(emit, holder)
+        if name in METHODS:
+            return Known(Method(holder, name))
+    if isinstance(holder, Lazy) and name not in ("shape", "size", "ndim", "dtype"):
+        from .arrays import in_memory
+
+        holder = in_memory(emit, holder)
+    if isinstance(holder, (Array, Lazy)):
         if name == "dtype":
-            return Known(holder.place.dtype)
+            return Known(holder.place.dtype if isinstance(holder, Array) else holder.dtype)
         if name == "ndim":
             return Known(len(holder.shape))
         if name == "shape":
             return holder.shape
         if name == "size":
             return _size(emit, holder)
+    if isinstance(holder, Array):
         if name == "itemsize":
             return Known(holder.place.dtype.itemsize)
         if name == "strides" and holder.strides is not None:  # others may be odd where it is empty
@@ -166,7 +199,7 @@ def _known_element(emit: FunctionBuilder, numbers: Any, index: Value) -> Value:
     place = Place(name, DOUBLE)
     for i, number in enumerate(numbers):
         emit.store(place, Affine(i, ()), Known(number))
-    where = emit.cast(_from_the_end(emit, index, emit.typed(Known(len(numbers)))), UINT)
+    where = emit.cast(from_the_end(emit, index, emit.typed(Known(len(numbers)))), UINT)
     outside = emit.operation(operator.ge, where, Known(np.uint64(len(numbers))))
     beyond = Raise("IndexError", "tuple index out of range")
     emit.branch(emit.typed(outside), [beyond], [])

@@ -19,6 +19,7 @@ from ...ir.statements import (
     If,
     Literal,
     Load,
+    New,
     Operand,
     PointTo,
     Statement,
@@ -28,7 +29,21 @@ from ...ir.statements import (
 from . import dtypes, operators
 from .folding import folded
 from .syntax import Unsupported
-from .values import BOOL, DOUBLE, INT, UINT, Array, Known, Number, Place, Value, dtype_of, literal
+from .values import (
+    BOOL,
+    DOUBLE,
+    INT,
+    UINT,
+    Array,
+    Known,
+    Lazy,
+    Number,
+    Place,
+    Slice,
+    Value,
+    dtype_of,
+    literal,
+)
 
 _COPY = arg(NAMES[0])
 _OPERAND = operator.attrgetter("operand")
@@ -112,6 +127,9 @@ class FunctionBuilder:
             name = self.name(str(value.operand))
             self.add(Assign(name, _COPY, (value.operand,), value.dtype, value.dtype))
             return replace(value, operand=name, lasting=True)
+        if isinstance(value, Slice):
+            bounds = (value.start, value.stop, value.step)
+            return Slice(*(None if x is None else self.settled(x) for x in bounds))
         return value
 
     def truth(self, value: Value) -> Number:
@@ -140,6 +158,10 @@ class FunctionBuilder:
 
     def operation(self, function: Callable, *operands: Value) -> Value:
         """An operator of the module `operator`."""
+        if any(isinstance(x, (Array, Lazy)) for x in operands):
+            from .elementwise import array_operation  # which emits operations of elements
+
+            return array_operation(self, function, operands)
         if isinstance(operands[0], Known):
             known = [x.value for x in operands if isinstance(x, Known) and x.is_number]
             result = _folded(function, known) if len(known) == len(operands) else None
@@ -216,6 +238,24 @@ class FunctionBuilder:
             self.add(If(condition.operand, tuple(then), tuple(other)))
 
     # -- memory -----------------------------------------------------------------------------------
+
+    def new(self, count: Value, dtype: np.dtype) -> Place:
+        """A new buffer on the heap."""
+        name = self.name("new")
+        self.add(New(name, self.cast(count, INT).operand, dtype))
+        return Place(name, dtype)
+
+    def accumulator(self, start: Value, dtype: np.dtype) -> Number:
+        """A variable for a number, which `accumulate` assigns."""
+        name = self.name("total")
+        self.add(Variable(name, self.cast(start, dtype).operand, dtype))
+        return Number(name, dtype, lasting=False)
+
+    def accumulate(self, total: Number, value: Value) -> None:
+        """Assign a variable."""
+        operand = self.cast(value, total.dtype).operand
+        assert isinstance(total.operand, str)
+        self.add(Assign(total.operand, _COPY, (operand,), total.dtype, total.dtype))
 
     def load(self, place: Place, index: Affine) -> Number:
         name = self.name()

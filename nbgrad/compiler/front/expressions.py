@@ -9,11 +9,11 @@ from typing import NoReturn
 
 from ...ir.statements import Assign, Literal, Statement
 from .calls import call
-from .elements import attribute, element, flat
+from .elements import attribute, element
 from .emit import FunctionBuilder
 from .folding import is_int64
 from .syntax import Unsupported, outer_names
-from .values import BOOL, Known, Number, Value, members
+from .values import BOOL, Known, Number, Slice, Value, members
 from .variables import Variables
 
 OPERATORS: dict[type, Callable] = {
@@ -23,7 +23,7 @@ OPERATORS: dict[type, Callable] = {
     ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.Lt: operator.lt,
     ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
     ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
-    ast.Invert: operator.invert, ast.Not: operator.not_,
+    ast.Invert: operator.invert, ast.Not: operator.not_, ast.MatMult: operator.matmul,
 }  # fmt: skip
 
 
@@ -45,8 +45,11 @@ class Expressions:
                 return Known(value)
             case ast.Name(id=name):
                 return self.named(name)
-            case ast.Tuple(elts=parts):
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(map(self.value, parts))
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                bounds = (None if x is None else self.value(x) for x in (lower, upper, step))
+                return emit.settled(Slice(*bounds))
             case ast.Attribute(value=holder, attr=name):
                 return attribute(emit, self.value(holder), name)
             case ast.Subscript(value=holder, slice=at):
@@ -68,10 +71,10 @@ class Expressions:
                 return self._joined(isinstance(op, ast.And), each, are_bools=True)
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._choice(self.test(test), body, other)
-            case ast.Call(func=ast.Attribute(value=holder, attr="ravel"), args=[], keywords=[]):
-                return flat(emit, self.value(holder))
-            case ast.Call(func=called, args=args, keywords=[]):
-                return self._call(self.value(called), args)
+            case ast.Call(func=called, args=args, keywords=keywords) if all(
+                each.arg for each in keywords
+            ):
+                return self._call(self.value(called), args, keywords)
             case _:
                 refuse(node)
 
@@ -195,7 +198,9 @@ class Expressions:
         self._emit.branch(condition, first, second)
         return self.variables.read(slot)
 
-    def _call(self, called: Value, args: Sequence[ast.expr]) -> Value:
+    def _call(
+        self, called: Value, args: Sequence[ast.expr], keywords: Sequence[ast.keyword]
+    ) -> Value:
         if not isinstance(called, Known):
             raise Unsupported("a call of a value")
         operands: list[Value] = []
@@ -204,7 +209,8 @@ class Expressions:
                 operands += members(self.value(each.value))
             else:
                 operands.append(self.value(each))
-        return call(self._emit, called.value, operands)
+        named = {str(each.arg): self.value(each.value) for each in keywords}
+        return call(self._emit, called.value, operands, named)
 
     def named(self, name: str) -> Value:
         """The value of a name: a variable, or a name from outside of the function."""

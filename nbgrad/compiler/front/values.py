@@ -1,5 +1,6 @@
 """Values of expressions at compile time: numbers at run time, pointers, arrays, and constants."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -46,6 +47,36 @@ class Array:
 
 
 @dataclass(frozen=True, eq=False)
+class Lazy:
+    """An array that is not in memory: `element` writes the code of one element. `sources` are the
+    arrays that it reads, with whether each is read at the same indices; one that is `cheap` may be
+    computed several times."""
+
+    shape: tuple[Number, ...]
+    dtype: np.dtype
+    element: Callable[[Sequence["Value"]], "Value"]
+    sources: tuple[tuple[Array, bool], ...] = ()
+    cheap: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """A slice of an axis; None for a bound that is left out."""
+
+    start: "Value | None"
+    stop: "Value | None"
+    step: "Value | None"
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method of an array."""
+
+    holder: "Array | Lazy"
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class Known:
     """A constant at compile time: a number, a function, a module, a dtype, a type, None."""
 
@@ -61,7 +92,9 @@ class Known:
         return isinstance(self.value, (bool, int, float)) and not isinstance(self.value, np.generic)
 
 
-Value: TypeAlias = "Number | Place | Array | Known | tuple[Value, ...]"
+Value: TypeAlias = "Number | Place | Array | Lazy | Slice | Known | tuple[Value, ...]"
+
+KNOWN_0, KNOWN_1, KNOWN_FALSE = Known(0), Known(1), Known(False)
 
 _EXACT = 2**53  # integers up to here are floats
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir.statements import Break, Continue, For, If, Literal, Raise, Return, Statement, While
+from .arrays import assign, in_memory, is_view
 from .elements import element, set_element
 from .emit import FunctionBuilder
 from .expressions import OPERATORS, Expressions, refuse
 from .syntax import Unsupported, definition_of, line_of
-from .values import INT, UINT, Known, Number, Value, members
+from .values import INT, UINT, Array, Known, Number, Value, members
 
 _END = (Break, Continue, Raise, Return)
 
@@ -79,19 +80,28 @@ class Walk:
             case ast.Expr(value=value):
                 self._value(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self._variables.assign(name, self._value(value))
+                self._variables.assign(name, in_memory(emit, self._value(value)))
             case ast.Assign(targets=targets, value=value):
-                result = self._value(value)
+                result = in_memory(emit, self._value(value)) if _is_bound(targets) else (
+                    self._value(value))  # fmt: skip
                 if len(targets) > 1 or isinstance(result, tuple):
                     result = emit.settled(result)
                 for target in targets:
                     self._target(target, result)
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 operands = self._expressions.named(name), self._value(value)
-                self._variables.assign(name, emit.operation(OPERATORS[type(op)], *operands))
+                if isinstance(operands[0], Array):
+                    assign(emit, operands[0], emit.operation(OPERATORS[type(op)], *operands))
+                    return
+                result = in_memory(emit, emit.operation(OPERATORS[type(op)], *operands))
+                self._variables.assign(name, result)
             case ast.AugAssign(target=ast.Subscript(value=holder, slice=at), op=op, value=value):
                 array, index = self._value(holder), self._value(at)
                 operands = element(emit, array, index), self._value(value)
+                if is_view(operands[0], array):
+                    part = operands[0]
+                    assign(emit, part, emit.operation(OPERATORS[type(op)], *operands))
+                    return
                 set_element(emit, array, index, emit.operation(OPERATORS[type(op)], *operands))
             case ast.Return(value=value):
                 self._return(self._value(value) if value else Known(None))
@@ -233,7 +243,7 @@ class Walk:
 
     def _return(self, value: Value) -> None:
         if self._inlined:
-            self.result = value
+            self.result = in_memory(self._emit, value)
             return
         numbers, dtypes = self._returned(value)
         if self._returns and dtypes != self.result:
@@ -272,6 +282,11 @@ class Walk:
                 set_element(self._emit, self._value(holder), self._value(at), value)
             case _:
                 refuse(target)
+
+
+def _is_bound(targets: Sequence[ast.expr]) -> bool:
+    """Whether an assignment gives names to a value, or has several targets."""
+    return len(targets) > 1 or not isinstance(targets[0], ast.Subscript)
 
 
 def _is_ended(body: Sequence[Statement]) -> bool:

@@ -101,7 +101,7 @@ def lu(a):
 def newton(a):
     s = 0.0
     for i in range(a.shape[0]):
-        x = a[i]
+        x = 1.0 * a[i]
         while abs(x * x * x - a[i]) > 1e-10:
             x = x - (x * x * x - a[i]) / (3 * x * x)
         s += x * x
@@ -197,7 +197,7 @@ def nbody(x, v, steps):
 
 def durbin(r, y, z):
     n = r.shape[0]
-    alpha = -r[0]
+    alpha = -1.0 * r[0]
     beta = 1.0
     y[0] = -r[0]
     for k in range(1, n):

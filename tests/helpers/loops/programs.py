@@ -87,7 +87,7 @@ def searched(a, x):
 def nested_whiles(a):
     total = 0.0
     for i in range(a.shape[0]):
-        x = a[i]
+        x = 1.0 * a[i]
         while abs(x) > 0.2:
             y = x * x
             while y > 0.3:

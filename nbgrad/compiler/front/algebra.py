@@ -1,0 +1,194 @@
+"""Linear algebra, sorting and searching as loops."""
+
+import math
+
+import numpy as np
+
+__all__ = [
+    "cholesky", "determinant", "inverse", "places_in_order", "places_left", "places_right",
+    "solve_matrix", "solve_vector",
+]  # fmt: skip
+
+
+def solve_vector(a, b):
+    """The solution of a linear system."""
+    n = a.shape[0]
+    factors = a.copy()
+    x = b.copy()
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(factors[i, k]) > abs(factors[pivot, k]):
+                pivot = i
+        if factors[pivot, k] == 0.0:
+            raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
+        if pivot != k:
+            for j in range(k, n):
+                kept = factors[k, j]
+                factors[k, j] = factors[pivot, j]
+                factors[pivot, j] = kept
+            held = x[k]
+            x[k] = x[pivot]
+            x[pivot] = held
+        for i in range(k + 1, n):
+            ratio = factors[i, k] / factors[k, k]
+            for j in range(k + 1, n):
+                factors[i, j] -= ratio * factors[k, j]
+            x[i] -= ratio * x[k]
+    for m in range(n):
+        row = n - 1 - m
+        rest = x[row]
+        for j in range(row + 1, n):
+            rest -= factors[row, j] * x[j]
+        x[row] = rest / factors[row, row]
+    return x
+
+
+def solve_matrix(a, b):
+    """The solutions of linear systems, in columns."""
+    n = a.shape[0]
+    factors = a.copy()
+    x = b.copy()
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(factors[i, k]) > abs(factors[pivot, k]):
+                pivot = i
+        if factors[pivot, k] == 0.0:
+            raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
+        if pivot != k:
+            for j in range(k, n):
+                kept = factors[k, j]
+                factors[k, j] = factors[pivot, j]
+                factors[pivot, j] = kept
+            for c in range(x.shape[1]):
+                held = x[k, c]
+                x[k, c] = x[pivot, c]
+                x[pivot, c] = held
+        for i in range(k + 1, n):
+            ratio = factors[i, k] / factors[k, k]
+            for j in range(k + 1, n):
+                factors[i, j] -= ratio * factors[k, j]
+            for c in range(x.shape[1]):
+                x[i, c] -= ratio * x[k, c]
+    for m in range(n):
+        row = n - 1 - m
+        for c in range(x.shape[1]):
+            rest = x[row, c]
+            for j in range(row + 1, n):
+                rest -= factors[row, j] * x[j, c]
+            x[row, c] = rest / factors[row, row]
+    return x
+
+
+def inverse(a):
+    """The inverse of a matrix."""
+    return np.linalg.solve(a, np.eye(a.shape[0]))
+
+
+def determinant(a):
+    """The determinant, a product of pivots."""
+    n = a.shape[0]
+    factors = a.copy()
+    product = 1.0
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(factors[i, k]) > abs(factors[pivot, k]):
+                pivot = i
+        if pivot != k:
+            product = -product
+            for j in range(k, n):
+                kept = factors[k, j]
+                factors[k, j] = factors[pivot, j]
+                factors[pivot, j] = kept
+        product *= factors[k, k]
+        if factors[k, k] != 0.0:
+            for i in range(k + 1, n):
+                ratio = factors[i, k] / factors[k, k]
+                for j in range(k + 1, n):
+                    factors[i, j] -= ratio * factors[k, j]
+    return product
+
+
+def cholesky(a):
+    """The lower triangle L of L @ L.T, of which only the lower triangle is read."""
+    n = a.shape[0]
+    factor = np.zeros((n, n))
+    for j in range(n):
+        rest = a[j, j]
+        for k in range(j):
+            rest -= factor[j, k] * factor[j, k]
+        if not rest > 0.0:
+            raise np.linalg.LinAlgError("Matrix is not positive definite.")
+        root = math.sqrt(rest)
+        factor[j, j] = root
+        for i in range(j + 1, n):
+            part = a[i, j]
+            for k in range(j):
+                part -= factor[i, k] * factor[j, k]
+            factor[i, j] = part / root
+    return factor
+
+
+def places_in_order(a):
+    """The positions of the elements in increasing order, by merging; equal ones keep theirs, and
+    nan comes last."""
+    n = a.shape[0]
+    order = np.arange(n)
+    merged = np.arange(n)
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle = min(start + width, n)
+            end = min(start + 2 * width, n)
+            i = start
+            j = middle
+            for k in range(start, end):
+                left = i < middle
+                if left and j < end:
+                    x = a[order[i]]
+                    y = a[order[j]]
+                    left = not (y < x or (x != x and y == y))
+                if left:
+                    merged[k] = order[i]
+                    i += 1
+                else:
+                    merged[k] = order[j]
+                    j += 1
+        for k in range(n):
+            order[k] = merged[k]
+        width *= 2
+    return order
+
+
+def places_left(a, v):
+    """For each number the first position that keeps an array in order."""
+    found = np.empty(v.shape[0], np.int64)
+    for i in range(v.shape[0]):
+        low = 0
+        high = a.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if a[middle] < v[i]:
+                low = middle + 1
+            else:
+                high = middle
+        found[i] = low
+    return found
+
+
+def places_right(a, v):
+    """For each number the last position that keeps an array in order."""
+    found = np.empty(v.shape[0], np.int64)
+    for i in range(v.shape[0]):
+        low = 0
+        high = a.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if v[i] < a[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        found[i] = low
+    return found

@@ -1,0 +1,55 @@
+"""Calls of methods of arrays, and of functions of NumPy that take or give arrays."""
+
+import builtins
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import choosing as choosing
+from . import creation as creation
+from . import products as products
+from . import rearranging as rearranging
+from . import reductions as reductions
+from .array_table import FUNCTIONS, METHODS
+from .arrays import is_array
+from .elementwise import applied_by_call
+from .emit import FunctionBuilder
+from .syntax import Unsupported
+from .values import Method, Value
+
+__all__ = ["array_call"]
+
+
+def array_call(
+    emit: FunctionBuilder, function: Any, operands: Sequence[Value], keywords: Mapping[str, Value]
+) -> "Value | None":
+    """The result of a call; None for one that is not of arrays."""
+    if isinstance(function, Method):
+        row = METHODS.get(function.name) or FUNCTIONS[getattr(np, function.name)]
+        return _filled(emit, function.name, row, [function.holder, *operands], keywords)
+    try:
+        row = FUNCTIONS.get(function)
+    except TypeError:  # not hashable
+        return None
+    if row is not None:
+        return _filled(emit, function.__name__, row, operands, keywords)
+    if any(map(is_array, operands)) and (
+        isinstance(function, np.ufunc) or function is builtins.abs or function is np.round
+    ):
+        if keywords:
+            raise Unsupported(f"np.{function.__name__} with keywords")
+        return applied_by_call(emit, function, operands)
+    return None
+
+
+def _filled(
+    emit: FunctionBuilder, name: str, row: Callable, operands: Sequence[Value],
+    keywords: Mapping[str, Value],
+) -> Value:  # fmt: skip
+    try:
+        inspect.signature(row).bind(emit, *operands, **keywords)
+    except TypeError as error:
+        raise Unsupported(f"np.{name}: {error}") from None
+    return row(emit, *operands, **keywords)

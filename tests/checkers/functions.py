@@ -1,0 +1,360 @@
+"""An interpreter of functions of the kernel IR: each becomes a function of Python.
+
+A number is a Python number, a float32 a float that was rounded. A buffer is a dict from positions
+to elements, so that a load from outside of it raises KeyError, and a store outside of it adds an
+element. The memory of a record is a dict, too; growing it empties the old one, and a word is read
+by the type by which it was written.
+"""
+
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbgrad.ir.affine import Affine
+from nbgrad.ir.reductions import SUM
+from nbgrad.ir.scalar import NAMES, Apply, Arg, Expr, Number
+from nbgrad.ir.statements import (
+    Accumulate,
+    Address,
+    Assign,
+    Break,
+    Call,
+    Continue,
+    For,
+    Function,
+    If,
+    Literal,
+    Load,
+    Pointer,
+    PointTo,
+    Position,
+    Raise,
+    Return,
+    Store,
+    Variable,
+    While,
+)
+
+BOOL, INT, UINT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.uint64)
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_COMPARED = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+             "equal": "==", "not_equal": "!="}  # fmt: skip
+_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "and": "&", "or": "|", "xor": "^"}
+
+
+def runnable(function: Function) -> Callable:
+    """A function of the parameters, buffers as dicts; it returns the tuple of its results."""
+    text = _Text(function)
+    space = dict(_SPACE, **text.known)
+    exec(compile(text.whole, f"<{function.name}>", "exec"), space)
+    return space["run"]
+
+
+class Memory(dict):
+    """The words of a record; `size` of them may be written."""
+
+    size = 0
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        if not 0 <= place < self.size:
+            raise IndexError(f"word {place} of {self.size} of a record")
+        super().__setitem__(place, value)
+
+
+class _Text:
+    """The text of a function."""
+
+    def __init__(self, function: Function):
+        self.known: dict[str, Any] = {}
+        self._names: dict[Any, str] = {}
+        self._dtypes: dict[str, np.dtype] = {}
+        for name, kind in function.parameters:
+            self._dtypes[name] = kind.dtype if isinstance(kind, Pointer) else kind
+        self._words: set[str] = set()
+        head = ", ".join(self._name(name) for name, _ in function.parameters)
+        self._lines = [f"def run({head}):"]
+        self._body(function.body, 1)
+        self.whole = "\n".join(self._lines) + "\n"
+
+    def _name(self, name: Any) -> str:
+        if name not in self._names:
+            plain = "".join(c if c.isalnum() else "_" for c in str(name))
+            self._names[name] = f"{plain}__{len(self._names)}"
+        return self._names[name]
+
+    def _defined(self, name: str, dtype: np.dtype) -> str:
+        self._dtypes[name] = dtype
+        return self._name(name)
+
+    def _operand(self, x: Any) -> str:
+        if isinstance(x, Literal):
+            return self._number(x.number, x.dtype)
+        return str(x) if isinstance(x, int) else self._name(x)
+
+    def _number(self, number: Any, dtype: np.dtype) -> str:
+        if dtype.kind == "b":
+            return str(bool(number))
+        if dtype.kind in "iu":
+            return f"({int(number)})"
+        value = float(dtype.type(number))
+        return f"({value!r})" if math.isfinite(value) else f"float('{value}')"
+
+    def _at(self, at: Affine) -> str:
+        terms = [f"{self._operand(n)} * {self._operand(f)}" for n, f in at.terms]
+        return " + ".join([*terms, self._operand(at.const)])
+
+    def _body(self, body: Any, depth: int) -> None:
+        for each in body:
+            self._statement(each, depth)
+        if not body:
+            self._add("pass", depth)
+
+    def _add(self, line: str, depth: int) -> None:
+        self._lines.append(" " * depth + line)
+
+    def _statement(self, each: Any, depth: int) -> None:
+        match each:
+            case Assign(target, body, operands, dtype, inner):
+                value, kind = self._expression(body, operands, inner)
+                self._add(f"{self._defined(target, dtype)} = {_cast(value, kind, dtype)}", depth)
+            case Position(target, at):
+                self._add(f"{self._defined(target, INT)} = {self._at(at)}", depth)
+            case Variable(target, start, dtype):
+                dtype = dtype or self._dtype(start)
+                self._add(f"{self._defined(target, dtype)} = {self._operand(start)}", depth)
+            case Accumulate(target, kind, value) if kind is SUM:
+                name = self._name(target)
+                total = f"{name} + {self._operand(value)}"
+                self._add(f"{name} = {_rounded(total, self._dtypes[target])}", depth)
+            case Load(target, buffer, at, dtype):
+                self._require_word(buffer, dtype)
+                name, word = self._defined(target, dtype), self._name(buffer)
+                self._add(f"{name} = {word}[{self._at(at)}]", depth)
+                if buffer in self._words:
+                    self._add(f"require_kind({name}, {dtype.kind!r})", depth)
+            case Store(buffer, at, value, dtype, kind):
+                self._require_word(buffer, dtype)
+                new = _cast(self._operand(value), self._dtype(value), dtype)
+                place = f"{self._name(buffer)}[{self._at(at)}]"
+                if kind is not None:
+                    assert kind is SUM
+                    new = _rounded(f"{place} + {new}", dtype)
+                self._add(f"{place} = {new}", depth)
+            case For(axis, start, stop, body, step=step):
+                bounds = ", ".join(map(self._operand, (start, stop, step)))
+                self._add(f"for {self._defined(axis, INT)} in range({bounds}):", depth)
+                self._add("tick()", depth + 1)
+                self._body(body, depth + 1)
+            case While(body):
+                self._add("while True:", depth)
+                self._add("tick()", depth + 1)
+                self._body(body, depth + 1)
+            case Break() | Continue():
+                self._add(type(each).__name__.lower(), depth)
+            case If(condition, then, otherwise):
+                self._add(f"if {self._operand(condition)}:", depth)
+                self._body(then, depth + 1)
+                if otherwise:
+                    self._add("else:", depth)
+                    self._body(otherwise, depth + 1)
+            case Call():
+                self._call(each, depth)
+            case PointTo(target, address, dtype):
+                self._words.add(target)
+                self._add(f"{self._defined(target, dtype)} = memory[{self._operand(address)}]",
+                          depth)  # fmt: skip
+            case Return(values):
+                self._add(f"return ({''.join(self._operand(x) + ', ' for x in values)})", depth)
+            case Raise(error, message):
+                self._add(f"raise {error}({message!r})", depth)
+            case _:
+                raise NotImplementedError(type(each).__name__)
+
+    def _require_word(self, buffer: Any, dtype: np.dtype) -> None:
+        expected = self._dtypes.get(buffer)
+        if expected is not None and expected != dtype:
+            raise TypeError(f"{buffer} of {expected} as {dtype}")
+
+    def _call(self, call: Call, depth: int) -> None:
+        names = [self._defined(n, d) for n, d in zip(call.results, self._kinds(call), strict=True)]
+        targets = "".join(f"{name}, " for name in names)
+        given = []
+        for x in call.arguments:
+            if isinstance(x, Address):
+                assert x.at.is_zero, "an address inside of a buffer"
+                given.append(self._name(x.buffer))
+            else:
+                given.append(self._operand(x))
+        if isinstance(call.function, Function):
+            own = f"call{len(self.known)}"
+            self.known[own] = runnable(call.function)
+            text = f"{own}({', '.join(given)})"
+        elif call.function.startswith("libm "):
+            value = f"libm[{call.function[5:]!r}]({', '.join(given)})"
+            text = f"({_rounded(value, call.dtypes[0])},)"
+        else:
+            text = f"{call.function}({', '.join(given)})"
+        self._add(f"{targets} = {text}" if targets else text, depth)
+
+    def _kinds(self, call: Call) -> tuple[np.dtype, ...]:
+        if isinstance(call.function, Function):
+            return call.function.results
+        return call.dtypes
+
+    # -- scalar code ------------------------------------------------------------------------------
+
+    def _dtype(self, x: Any) -> np.dtype:
+        return x.dtype if isinstance(x, Literal) else self._dtypes[x]
+
+    def _expression(self, node: Expr, operands: Any, inner: np.dtype) -> tuple[str, np.dtype]:
+        """The text of scalar code, and its dtype."""
+        if isinstance(node, Arg):
+            x = operands[NAMES.index(node.name)]
+            return self._operand(x), self._dtype(x)
+        if isinstance(node, Number):
+            dtype = BOOL if isinstance(node.value, bool) else inner
+            return self._number(node.value, dtype), dtype
+        assert isinstance(node, Apply)
+        parts = [self._expression(each, operands, inner) for each in node.args]
+        texts, name = [text for text, _ in parts], node.function.name
+        if name in _COMPARED:
+            return f"({texts[0]} {_COMPARED[name]} {texts[1]})", BOOL
+        if name == "select":
+            dtype = np.result_type(parts[1][1], parts[2][1])
+            return f"({texts[1]} if {texts[0]} else {texts[2]})", dtype
+        dtype = np.result_type(*(kind for _, kind in parts))
+        if name in _SIGNS:
+            return _rounded(f"({texts[0]} {_SIGNS[name]} {texts[1]})", dtype), dtype
+        if name == "negative":
+            return f"(-{texts[0]})", dtype
+        if name == "invert":
+            return (f"(not {texts[0]})" if dtype == BOOL else f"(~{texts[0]})"), dtype
+        if name in ("np.isfinite", "np.signbit"):
+            return f"functions[{name!r}]({texts[0]})", BOOL
+        if name == "divide" and dtype.kind != "f":
+            dtype = DOUBLE
+        return _rounded(f"functions[{name!r}]({', '.join(texts)})", dtype), dtype
+
+
+def _rounded(text: str, dtype: np.dtype) -> str:
+    if dtype == SINGLE:
+        return f"single({text})"
+    if dtype.kind in "iu":
+        return f"wrapped({text}, {8 * dtype.itemsize}, {dtype.kind == 'i'})"
+    return text
+
+
+def _cast(text: str, before: np.dtype, after: np.dtype) -> str:
+    if before == after:
+        return text
+    if after == BOOL:
+        return f"({text} != 0)"
+    if after.kind in "iu":
+        return f"wrapped(int({text}), {8 * after.itemsize}, {after.kind == 'i'})"
+    return f"single({text})" if after == SINGLE else f"float({text})"
+
+
+# -- what the text calls --------------------------------------------------------------------------
+
+
+def single(x: float) -> float:
+    """The nearest float32."""
+    try:
+        return struct.unpack("f", struct.pack("f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def wrapped(x: int, bits: int, signed: bool) -> int:
+    """An integer of so many bits."""
+    if -1 << 31 <= x < 1 << 31 and bits == 64 and (signed or x >= 0):
+        return int(x)
+    x &= (1 << bits) - 1
+    return x - (1 << bits) if signed and x >> (bits - 1) else x
+
+
+def divided(x: float, y: float) -> float:
+    """x / y, which is inf or nan for 0."""
+    if y:
+        return x / y
+    return math.nan if x == 0 or x != x else math.copysign(math.inf, x) * math.copysign(1.0, y)
+
+
+def _quiet(function: Callable) -> Callable:
+    """The function, which is nan or inf where Python raises."""
+
+    def call(*given: float) -> float:
+        try:
+            return function(*given)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return call
+
+
+def _sign(x: float) -> float:
+    return (x > 0) - (x < 0) if isinstance(x, int) else math.copysign(x != 0, x)
+
+
+def _resized(old: int, size: int) -> tuple[int]:
+    before = _memory.pop(old, Memory())
+    new = Memory(before)
+    new.size = size // 8
+    before.clear()
+    _memory[key := max(_memory, default=old) + 1] = new
+    return (key,)
+
+
+def _freed(key: int) -> None:
+    if key:
+        _memory.pop(key).clear()
+    assert not _memory, "memory is left"
+
+
+def _require_kind(value: Any, kind: str) -> None:
+    if isinstance(value, float) != (kind == "f"):
+        raise TypeError(f"a word {value!r} is read as {kind}")
+
+
+def _tick() -> None:
+    _left[0] -= 1
+    if _left[0] < 0:
+        raise RuntimeError("the function does not end")
+
+
+_left = [0]
+_memory: dict[int, Memory] = {}
+
+
+def begin(rounds: int = 10**5) -> None:
+    """Drop the records of functions that raised; what runs now may make so many rounds."""
+    _memory.clear()
+    _left[0] = rounds
+
+
+LIBM = {name: _quiet(getattr(math, name)) for name in (
+    "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 gamma hypot lgamma log "
+    "log10 log1p log2 pow sin sinh tan tanh exp2 cbrt".split())}  # fmt: skip
+_FUNCTIONS: dict[str, Callable] = {
+    "divide": divided, "floor_quotient": lambda x, y: x // y if y else 0 * x,
+    "modulo": lambda x, y: x % y if y else 0 * x, "power_of": LIBM["pow"], "power": LIBM["pow"],
+    "abs": abs, "sqrt": _quiet(math.sqrt), "fused": lambda x, y, z: x * y + z,
+    "maximum": lambda x, y: x if x >= y or x != x else y,
+    "minimum": lambda x, y: x if x <= y or x != x else y,
+    "np.sign": _sign, "np.copysign": math.copysign, "np.fmod": _quiet(math.fmod),
+    "np.floor": lambda x: float(math.floor(x)), "np.ceil": lambda x: float(math.ceil(x)),
+    "np.trunc": lambda x: float(math.trunc(x)), "np.rint": lambda x: float(round(x)),
+    "np.isfinite": math.isfinite, "arctan": math.atan, "arctan2": math.atan2,
+    "left_shift": lambda x, y: x << y, "right_shift": lambda x, y: x >> y,
+    **{name: LIBM[name] for name in ("exp", "log", "sin", "cos", "tan", "tanh", "sinh", "cosh",
+                                     "log1p", "expm1", "erf", "hypot")},
+}  # fmt: skip
+_SPACE: dict[str, Any] = {
+    "tick": _tick, "single": single, "wrapped": wrapped, "functions": _FUNCTIONS, "libm": LIBM,
+    "memory": _memory, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
+}  # fmt: skip

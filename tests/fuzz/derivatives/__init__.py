@@ -1,0 +1,1 @@
+"""Random functions with loops: their values and derivatives beside dual numbers."""

@@ -1,0 +1,219 @@
+"""A program's value and its cotangents, beside dual numbers."""
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from checkers.functions import begin, runnable
+
+from nbgrad.adjoints.reverse import value_and_cotangents
+from nbgrad.compiler.front.functions import ArrayType, Entry, entry_of
+from nbgrad.compiler.front.syntax import TEXTS, Unsupported
+from nbgrad.ir.statements import Pointer
+
+from .drawing import Drawn
+from .dual import SPACE, Array, Budget, Dual, Wild
+
+GLOBALS = "import math\n"
+BUDGET = 3000  # elements that a program may read and write
+EXACT, ROUGH = 1e-9, 2e-3  # relative tolerances for derivatives of float64 and of float32
+
+
+class Unusable(Exception):
+    """The program cannot be compared: it raises, or is too large or too steep."""
+
+
+class Different(Exception):
+    """Two ways to run a program disagree."""
+
+
+class Expected(NamedTuple):
+    """What a program gives: results, final arrays, and their derivatives in a direction."""
+
+    results: list[Any]
+    arrays: dict[str, list[Any]]
+    direction: dict[str, Any]
+
+
+def functions_of(text: str) -> dict[str, Any]:
+    """The functions of a program, which the front end reads."""
+    name = f"<drawn {hash(text)}>"
+    space: dict[str, Any] = {"__name__": "nbgrad.drawn"}
+    TEXTS[name] = (GLOBALS + text).splitlines(True)
+    exec(compile(GLOBALS + text, name, "exec"), space)
+    return space
+
+
+def kind_of(x: Any) -> Any:
+    """The type of an argument."""
+    return ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else np.dtype(type(x))
+
+
+def expected(program: Drawn, rng: np.random.Generator) -> Expected:
+    """Run a program on dual numbers, in a random direction."""
+    space = dict(SPACE)
+    exec(compile(_ticking(program.text), "<drawn>", "exec"), space)
+    direction: dict[str, Any] = {}
+    given: dict[str, Any] = {}
+    for name, x in program.arguments.items():
+        is_wrt = name in program.wrt
+        dots = rng.uniform(-1.0, 1.0, np.shape(x)) if is_wrt else np.zeros(np.shape(x))
+        if is_wrt:
+            direction[name] = dots
+        if isinstance(x, np.ndarray):
+            given[name] = _array(x, dots)
+        else:
+            given[name] = Dual(x, float(dots)) if isinstance(x, float) else x
+    Budget.left = BUDGET
+    try:
+        found = space["drawn"](**given)
+    except (Wild, IndexError, ZeroDivisionError, OverflowError, RecursionError) as error:
+        raise Unusable(str(error)) from error
+    results = list(found) if isinstance(found, tuple) else [] if found is None else [found]
+    arrays = {name: x.elements for name, x in given.items() if isinstance(x, Array)}
+    return Expected(results, arrays, direction)
+
+
+def _ticking(text: str) -> Any:
+    """The program, which counts the rounds of its loops."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.For, ast.While)):
+            node.body.insert(0, ast.parse("tick()").body[0])
+    return ast.fix_missing_locations(tree)
+
+
+def _array(x: np.ndarray, dots: np.ndarray) -> Array:
+    if x.dtype.kind == "i":
+        return Array(x.shape, x.ravel().tolist(), "i")
+    is_single = x.dtype == np.float32
+    pairs = zip(x.ravel().tolist(), dots.ravel().tolist(), strict=True)
+    return Array(x.shape, [Dual(v, d, is_single) for v, d in pairs],
+                 "single" if is_single else "double")  # fmt: skip
+
+
+def compiled(program: Drawn) -> Entry:
+    """The program in the kernel IR. Raises Unsupported."""
+    function = functions_of(program.text)["drawn"]
+    return entry_of(function, tuple(map(kind_of, program.arguments.values())))
+
+
+def check(program: Drawn) -> None:
+    """Raise Different where the value or the cotangents are wrong, Unusable where that cannot be
+    said, and Unsupported where the front end refuses the program."""
+    rng = np.random.default_rng(program.seed + 1)
+    right = expected(program, rng)
+    entry = compiled(program)
+    _check_primal(program, entry, right)
+    function = entry.function
+    lengths = [name for name, _ in function.parameters if "_n" in name]
+    made = value_and_cotangents(function, program.wrt, lengths)
+    check_cotangents(program, made, runnable(made), right, rng)
+
+
+def _passed(program: Drawn) -> tuple[dict[str, Any], dict[str, dict[int, Any]]]:
+    """The arguments of a function of the kernel IR by name, and the buffers among them."""
+    passed: dict[str, Any] = {}
+    for name, x in program.arguments.items():
+        if isinstance(x, np.ndarray):
+            passed[name] = dict(enumerate(x.ravel().tolist()))
+            passed |= {f"{name}_n{i}": n for i, n in enumerate(x.shape)}
+        else:
+            passed[name] = x
+    return passed, {name: x for name, x in passed.items() if isinstance(x, dict)}
+
+
+def _run(run: Callable, passed: list[Any]) -> tuple:
+    begin()
+    try:
+        return run(*passed) or ()
+    except (LookupError, TypeError, NameError, AssertionError, RuntimeError) as error:
+        raise Different(f"{type(error).__name__}: {error}") from error
+
+
+def _check_primal(program: Drawn, entry: Entry, right: Expected) -> None:
+    passed, buffers = _passed(program)
+    found = _run(runnable(entry.function), [passed[n] for n, _ in entry.function.parameters])
+    _same("results", found, right.results, program)
+    for name, elements in right.arrays.items():
+        _same(f"array {name}", _elements(name, buffers[name], program), elements, program)
+
+
+def _elements(name: str, buffer: dict[int, Any], program: Drawn) -> list[Any]:
+    size = program.arguments[name].size
+    if sorted(buffer) != list(range(size)):
+        raise Different(f"a store outside of {name}: {sorted(buffer)}")
+    return [buffer[i] for i in range(size)]
+
+
+def _same(what: str, found: Any, wanted: Any, program: Drawn) -> None:
+    values = [x.value if isinstance(x, Dual) else x for x in wanted]
+    for x, y in zip(found, values, strict=True):
+        if x != y and not (program.has_singles and math.isclose(x, y, rel_tol=1e-5, abs_tol=1e-6)):
+            raise Different(f"{what}: {list(found)} is not {values}")
+
+
+def check_cotangents(
+    program: Drawn, made: Any, run: Callable, right: Expected, rng: np.random.Generator
+) -> None:
+    """Compare a random combination of derivatives: forward by the dual numbers, and backward."""
+    passed, buffers = _passed(program)
+    forward, scale = 0.0, 1.0
+    written = set(_written(program.text))
+    bars: dict[str, dict[int, float]] = {}
+    for name, kind in made.parameters:
+        if isinstance(kind, Pointer) and name.endswith(".bar"):
+            own = name[: -len(".bar")]
+            bar = rng.uniform(-1.0, 1.0, len(buffers[own])).astype(kind.dtype).tolist()
+            passed[name] = bars[own] = dict(enumerate(bar))
+            for x, ct in zip(right.arrays[own], bar, strict=True):
+                forward += ct * x.dot
+                scale += abs(ct * x.dot)
+    floats = iter([x for x in right.results if isinstance(x, (Dual, float))])
+    for name, kind in made.parameters:
+        if name not in passed:
+            ct, x = float(kind.type(rng.uniform(-1.0, 1.0))), next(floats)
+            passed[name] = ct
+            if isinstance(x, Dual):
+                forward += ct * x.dot
+                scale += abs(ct * x.dot)
+    missing = {n for n in program.wrt if np.ndim(program.arguments[n])} - set(bars)
+    if missing or next(floats, None) is not None:
+        raise Different(f"no shadow of {missing}, or no cotangent of a result")
+    found = _run(run, [passed[name] for name, _ in made.parameters])
+    count = len(right.results)
+    _same("results beside cotangents", found[:count], right.results, program)
+    backward, numbers = 0.0, iter(found[count:])
+    ordered = [n for n, _ in made.parameters if n in program.wrt and n not in buffers]
+    terms = [(next(numbers), float(right.direction[name])) for name in ordered]
+    for name, bar in bars.items():
+        if name in right.direction:
+            elements = _elements(name, bar, program)
+            terms += zip(elements, right.direction[name].ravel().tolist(), strict=True)
+    for ct, dot in terms:
+        backward += ct * dot
+        scale += abs(ct * dot)
+    tolerance = ROUGH if program.has_singles else EXACT
+    if not abs(forward - backward) <= tolerance * scale:
+        raise Different(f"derivative {backward!r} is not {forward!r}")
+    for name, buffer in buffers.items():
+        before = program.arguments[name].ravel().tolist()
+        after = _elements(name, buffer, program)
+        if name not in written and after != before:
+            raise Different(f"{name} is not written and has changed")
+
+
+def _written(text: str) -> list[str]:
+    """Names of arrays that a program may write: by its stores, or by functions that it calls."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found.append(ast.unparse(node.value))
+        if isinstance(node, ast.Call):
+            found += [x.id for x in node.args if isinstance(x, ast.Name)]
+    return found
+
+
+__all__ = ["Different", "Unsupported", "Unusable", "check", "compiled", "expected", "functions_of"]

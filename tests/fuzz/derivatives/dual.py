@@ -1,0 +1,213 @@
+"""Dual numbers, and arrays of them: a function of Python runs on them and gives its derivative.
+
+They follow Numba's types: a float32 with a float64 or an integer gives a float64. The derivative is
+that of the branch that runs, exact up to rounding.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from checkers.functions import LIBM, single
+
+LARGEST = 1e4  # of values: beyond it, programs are not compared
+STEEPEST = 1e6  # of derivatives
+
+
+class Wild(Exception):
+    """A value or a derivative is too large, not finite, or at a kink; or too much is computed."""
+
+
+class Dual:
+    """A value and its derivative in one direction; `is_single` for a float32."""
+
+    __slots__ = ("dot", "is_single", "value")
+
+    def __init__(self, value: float, dot: float = 0.0, is_single: bool = False):
+        if is_single:
+            value = single(value)
+        if not (-LARGEST < value < LARGEST and -STEEPEST < dot < STEEPEST):
+            raise Wild(f"{value} and {dot}")
+        self.value, self.dot, self.is_single = value, dot, is_single
+
+    def __repr__(self) -> str:
+        return f"Dual({self.value!r}, {self.dot!r})"
+
+    def _with(self, other: Any) -> tuple[float, float, bool]:
+        if isinstance(other, Dual):
+            return other.value, other.dot, self.is_single and other.is_single
+        return float(other), 0.0, self.is_single and isinstance(other, bool)
+
+    def __add__(self, other: Any) -> "Dual":
+        y, dy, kind = self._with(other)
+        return Dual(self.value + y, self.dot + dy, kind)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> "Dual":
+        y, dy, kind = self._with(other)
+        return Dual(self.value - y, self.dot - dy, kind)
+
+    def __rsub__(self, other: Any) -> "Dual":
+        y, dy, kind = self._with(other)
+        return Dual(y - self.value, dy - self.dot, kind)
+
+    def __mul__(self, other: Any) -> "Dual":
+        y, dy, kind = self._with(other)
+        return Dual(self.value * y, self.dot * y + self.value * dy, kind)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> "Dual":
+        y, dy, kind = self._with(other)
+        return _quotient(self.value, self.dot, y, dy, kind)
+
+    def __rtruediv__(self, other: Any) -> "Dual":
+        y, dy, kind = self._with(other)
+        return _quotient(y, dy, self.value, self.dot, kind)
+
+    def __neg__(self) -> "Dual":
+        return Dual(-self.value, -self.dot, self.is_single)
+
+    def __abs__(self) -> "Dual":
+        if self.value == 0.0 and self.dot:
+            raise Wild("abs of 0")
+        sign = math.copysign(1.0, self.value)
+        return Dual(abs(self.value), sign * self.dot, self.is_single)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < self._with(other)[0]
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= self._with(other)[0]
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > self._with(other)[0]
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= self._with(other)[0]
+
+    def __eq__(self, other: Any) -> bool:
+        return self.value == self._with(other)[0]
+
+    __hash__ = None  # pyright: ignore
+
+
+def _quotient(x: float, dx: float, y: float, dy: float, kind: bool) -> Dual:
+    if y == 0.0:
+        raise Wild("a division by 0")
+    value = x / y
+    return Dual(value, (dx - value * dy) / y, kind)
+
+
+def _lifted(name: str, slope: Callable[[float, float], float]) -> Callable[[Any], Any]:
+    function = LIBM[name] if name in LIBM else getattr(math, name)
+
+    def call(x: Any) -> Dual:
+        x = x if isinstance(x, Dual) else Dual(float(x))
+        try:
+            value = function(x.value)
+            return Dual(value, slope(x.value, value) * x.dot, x.is_single)
+        except (ValueError, ArithmeticError) as error:
+            raise Wild(str(error)) from error
+
+    return call
+
+
+def _atan2(y: Any, x: Any) -> Dual:
+    y, x = (z if isinstance(z, Dual) else Dual(float(z)) for z in (y, x))
+    square = x.value**2 + y.value**2
+    if not square:
+        raise Wild("atan2 of 0")
+    slope = (y.dot * x.value - y.value * x.dot) / square
+    return Dual(math.atan2(y.value, x.value), slope, y.is_single and x.is_single)
+
+
+class DualMath:
+    """The functions of `math` that programs call."""
+
+    pi = math.pi
+    sin = staticmethod(_lifted("sin", lambda x, y: math.cos(x)))
+    cos = staticmethod(_lifted("cos", lambda x, y: -math.sin(x)))
+    tanh = staticmethod(_lifted("tanh", lambda x, y: 1.0 - y * y))
+    exp = staticmethod(_lifted("exp", lambda x, y: y))
+    log = staticmethod(_lifted("log", lambda x, y: 1.0 / x))
+    sqrt = staticmethod(_lifted("sqrt", lambda x, y: 0.5 / y))
+    atan = staticmethod(_lifted("atan", lambda x, y: 1.0 / (1.0 + x * x)))
+    atan2 = staticmethod(_atan2)
+
+
+class Budget:
+    """How many rounds may run, and how many elements be read and written."""
+
+    left = 0
+
+
+def tick() -> None:
+    """Count a round or an element."""
+    Budget.left -= 1
+    if Budget.left < 0:
+        raise Wild("a long program")
+
+
+class Array:
+    """An array of numbers, in nested lists' order; an index outside raises IndexError."""
+
+    def __init__(self, shape: Sequence[int], elements: list[Any], kind: str):
+        self.shape, self.elements, self.kind = tuple(shape), elements, kind
+        self.size, self.ndim = len(elements), len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def _place(self, at: Any) -> int:
+        tick()
+        place = 0
+        for i, n in zip(at if isinstance(at, tuple) else (at,), self.shape, strict=True):
+            if not -n <= i < n:
+                raise IndexError(f"{i} of {n}")
+            place = place * n + (i + n if i < 0 else i)
+        return place
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.elements[self._place(at)]
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        place = self._place(at)
+        if self.kind == "i":
+            value = int(value)
+        else:
+            value = value if isinstance(value, Dual) else Dual(float(value))
+            if value.is_single != (self.kind == "single"):
+                value = Dual(value.value, value.dot, self.kind == "single")
+        self.elements[place] = value
+
+
+def least(x: Any, y: Any) -> Any:
+    """Python's min, of Numba's type."""
+    return _common(x, y, y if y < x else x)
+
+
+def greatest(x: Any, y: Any) -> Any:
+    """Python's max, of Numba's type."""
+    return _common(x, y, y if y > x else x)
+
+
+def _common(x: Any, y: Any, found: Any) -> Any:
+    if not isinstance(x, Dual) and not isinstance(y, Dual):
+        return found if type(x) is type(y) else float(found)
+    if isinstance(found, Dual) and not found.is_single:
+        return found
+    both = all(isinstance(z, Dual) and z.is_single for z in (x, y))
+    value, dot = (found.value, found.dot) if isinstance(found, Dual) else (float(found), 0.0)
+    return Dual(value, dot, both)
+
+
+SPACE: dict[str, Any] = {"math": DualMath, "min": least, "max": greatest, "tick": tick}
+"""The names by which programs call functions."""
