@@ -33,6 +33,7 @@ from ..ir.statements import (
     If,
     Literal,
     Load,
+    New,
     Operand,
     Pointer,
     PointTo,
@@ -99,7 +100,7 @@ class _Tangents:
         self._variables = {each.target for each in plain.declared}
         self._buffers = {n: k.dtype for n, k in parameters.items() if isinstance(k, Pointer)}
         for each in walk(plain.body):
-            if isinstance(each, (Allocate, PointTo)):
+            if isinstance(each, (Allocate, New, PointTo)):
                 self._buffers[each.target] = each.dtype
         results = [x for each in walk(plain.body) if isinstance(each, Return) for x in each.values]
         outs = [n for n, k in parameters.items() if isinstance(k, Pointer) and k.dtype.kind == "f"]
@@ -177,6 +178,9 @@ class _Tangents:
             case Allocate(target=target):
                 dot = self._dot(target)
                 return [each, replace(each, target=dot)] if dot else [each]
+            case New(target=target):
+                dot = self._dot(target)
+                return [each, replace(each, target=dot, cleared=True)] if dot else [each]
             case PointTo(target=target, address=address):
                 dot = self._dot(target)
                 if dot is None:
