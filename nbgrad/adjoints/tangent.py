@@ -178,6 +178,9 @@ class _Tangents:
             case Allocate(target=target) | New(target=target):
                 dot = self._dot(target)
                 return [each, replace(each, target=dot)] if dot else [each]
+            case New(target=target):
+                dot = self._dot(target)
+                return [each, replace(each, target=dot, cleared=True)] if dot else [each]
             case PointTo(target=target, address=address):
                 dot = self._dot(target)
                 if dot is None:
