@@ -10,13 +10,13 @@ from numba.core import types
 from .arrays import in_memory
 from .binding import bound, python_function
 from .emit import FunctionBuilder
-from .functions import Entry, entry_of, flattened, type_of
+from .functions import Entry, array_results, entry_of, flattened, type_of
 from .scalars import SCALARS, scalar_arguments
 from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
 from .values import BOOL, Known, Value, named_tuple, rebuilt
 
-__all__ = ["call", "called"]
+__all__ = ["call", "called", "read_in_place"]
 
 
 def call(
@@ -95,12 +95,26 @@ def _instruction(emit: FunctionBuilder, function: Any, operands: Sequence[Value]
 def _function(emit: FunctionBuilder, function: FunctionType, operands: Sequence[Value]) -> Value:
     """A function of Python."""
     if "part" in getattr(function, "attributes", ()) and definition_of(function).ends_once:
-        from .walk import Walk  # which reads calls
+        return read_in_place(emit, function, operands)
+    entry = entry_of(function, tuple(map(type_of, operands)))
+    if array_results(entry.result):
+        return read_in_place(emit, function, operands)
+    return called(emit, entry, operands)
 
-        walk = Walk(emit, function, operands, inlined=True)
-        walk.run()
-        return Known(None) if walk.result is None else walk.result
-    return called(emit, entry_of(function, tuple(map(type_of, operands))), operands)
+
+def read_in_place(
+    emit: FunctionBuilder, function: FunctionType, operands: Sequence[Value]
+) -> Value:
+    """The result of a function, which is read in the place of its call."""
+    from .walk import Walk  # which reads calls
+
+    if not definition_of(function).ends_once:
+        raise Unsupported(
+            f"{function.__name__}, which returns an array from several places: return it at the end"
+        )
+    walk = Walk(emit, function, operands, inlined=True)
+    walk.run()
+    return Known(None) if walk.result is None else walk.result
 
 
 def called(emit: FunctionBuilder, entry: Entry, operands: Sequence[Value]) -> Value:
