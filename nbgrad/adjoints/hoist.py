@@ -60,7 +60,8 @@ class _Hoist:
         plain: list[Any] = []
         loads: list[Any] = []
         kept: list[Any] = []
-        for each in loop.body:
+        body: Sequence[Any] = loop.body
+        for each in body:
             free = not names_of(each) & changing
             if (
                 isinstance(each, Load)
