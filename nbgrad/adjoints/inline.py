@@ -67,6 +67,7 @@ class _Inline:
         for (name, kind), argument in zip(function.parameters, call.arguments, strict=True):
             given[name] = argument
             assert isinstance(argument, Address) == isinstance(kind, Pointer)
+        self._names.take([*given, *defined_names(function.body)])
         callee = inlined(function, self._names)
         defined = [*(each.target for each in callee.declared), *defined_names(callee.body)]
         own = {name: self._names.new(name) for name in dict.fromkeys(defined)}
