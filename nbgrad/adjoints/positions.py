@@ -13,23 +13,10 @@ from ..ir.affine import Affine
 from ..ir.scalar import Apply
 from ..ir.statements import Assign, For, Literal, Position
 from .build import COPY, INT
+from .forms import Form
 from .tree import Body, Loop
 
 __all__ = ["Access", "Positions", "around"]
-
-
-class Form(NamedTuple):
-    """`const` plus the sum of `terms`, names times integers."""
-
-    const: int
-    terms: Mapping[Any, int]
-
-    def plus(self, other: "Form", factor: int = 1) -> "Form":
-        terms = dict(self.terms)
-        for name, number in other.terms.items():
-            terms[name] = terms.get(name, 0) + factor * number
-        const = self.const + factor * other.const
-        return Form(const, {name: number for name, number in terms.items() if number})
 
 
 _ZERO = Form(0, {})
@@ -57,6 +44,7 @@ class Positions:
         self._defined = {each.target: each for each in statements if isinstance(each, kinds)}
         self._axes = {each.axis: each for each in statements if isinstance(each, For)}
         self._forms: dict[str, Form | None] = {}
+        self._known: dict[tuple, bool] = {}
         self._subscripts: dict[tuple, tuple[Form | None, ...]] = {}
 
     def may_meet(self, first: Access, second: Access, later: bool, depth: int = 0) -> bool:
@@ -64,6 +52,12 @@ class Positions:
         both, from loop `depth` inwards, or in the same rounds."""
         if first.buffer != second.buffer:
             return False
+        key = first, second, later, depth
+        if key not in self._known:
+            self._known[key] = self._may_meet(first, second, later, depth)
+        return self._known[key]
+
+    def _may_meet(self, first: Access, second: Access, later: bool, depth: int) -> bool:
         ours, theirs = self._indices(first), self._indices(second)
         if len(ours) != len(theirs):
             return True
