@@ -29,6 +29,10 @@ class Names:
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 
+    def take(self, names: Iterable[str]) -> None:
+        """Let no new name be one of these."""
+        self._taken.update(names)
+
     def new(self, hint: str) -> str:
         """A name that begins with `hint`."""
         hint = hint.partition("#")[0]

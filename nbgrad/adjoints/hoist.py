@@ -60,8 +60,7 @@ class _Hoist:
         plain: list[Any] = []
         loads: list[Any] = []
         kept: list[Any] = []
-        body: Sequence[Any] = loop.body
-        for each in body:
+        for each in loop.body:
             free = not names_of(each) & changing
             if (
                 isinstance(each, Load)
@@ -76,7 +75,7 @@ class _Hoist:
             else:
                 kept.append(each)
                 continue
-            changing.discard(each.target)
+            changing.discard(each.target)  # pyright: ignore
         whole = replace(loop, body=tuple(kept))
         if not loads:
             return [*plain, whole]

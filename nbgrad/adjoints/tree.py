@@ -109,7 +109,7 @@ class _Fill:
                 loop.body.loop = loop
                 loop.order = next(self._count)
                 inside: list[Any] = list(each.body)
-                if inside and isinstance(inside[-1], If) and Break() in inside[-1].then:
+                if inside and Break() in (inside[-1], *getattr(inside[-1], "then", ())):
                     loop.leave = inside.pop()
                 self.body(loop.body, inside)
                 body.items.append(loop)
