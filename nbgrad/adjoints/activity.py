@@ -18,7 +18,7 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import walk
-from .build import COPY
+from .build import COPY, INT
 from .partials import pullbacks
 
 __all__ = ["active_names", "rule_of"]
@@ -41,13 +41,15 @@ def active_names(
     def is_float(x: Any) -> bool:
         return isinstance(x, str) and dtype_of(x).kind == "f"
 
-    edges = [edge for each in walk(body) for edge in _edges(each, is_float)]
+    edges = [edge for each in walk(body) for edge in _edges(each, is_float, dtype_of)]
     varied = _reached(sources, edges)
     useful = _reached(results, [(target, source) for source, target in edges])
     return varied & useful
 
 
-def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, Any]]:
+def _edges(
+    each: Any, is_float: Callable[[Any], bool], dtype_of: Callable[[Operand], np.dtype]
+) -> Iterable[tuple[Any, Any]]:
     match each:
         case Assign(target=target, body=body, operands=operands) if is_float(target):
             rule = (True,) if body is COPY else rule_of(each)
@@ -65,7 +67,7 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             yield source, target  # one memory: what is written through one is read through others
             yield target, source
         case Assign(target=target, body=body, operands=(x,), dtype=dtype) if body is COPY:
-            if dtype.kind == "i" and isinstance(x, str):  # the copy of an address
+            if dtype == INT and isinstance(x, str) and dtype_of(x) == INT:  # the copy of an address
                 yield x, target
                 yield target, x
         case Call(function="resized", arguments=(address, _), results=(target,)):
