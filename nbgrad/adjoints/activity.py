@@ -18,7 +18,7 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import walk
-from .build import COPY, INT
+from .build import COPY
 from .partials import pullbacks
 
 __all__ = ["active_names", "rule_of"]
@@ -41,15 +41,13 @@ def active_names(
     def is_float(x: Any) -> bool:
         return isinstance(x, str) and dtype_of(x).kind == "f"
 
-    edges = [edge for each in walk(body) for edge in _edges(each, is_float, dtype_of)]
+    edges = [edge for each in walk(body) for edge in _edges(each, is_float)]
     varied = _reached(sources, edges)
     useful = _reached(results, [(target, source) for source, target in edges])
     return varied & useful
 
 
-def _edges(
-    each: Any, is_float: Callable[[Any], bool], dtype_of: Callable[[Operand], np.dtype]
-) -> Iterable[tuple[Any, Any]]:
+def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, Any]]:
     match each:
         case Assign(target=target, body=body, operands=operands) if is_float(target):
             rule = (True,) if body is COPY else rule_of(each)
@@ -67,7 +65,7 @@ def _edges(
             yield source, target  # one memory: what is written through one is read through others
             yield target, source
         case Assign(target=target, body=body, operands=(x,), dtype=dtype) if body is COPY:
-            if dtype == INT and isinstance(x, str) and dtype_of(x) == INT:  # the copy of an address
+            if dtype.kind == "i" and isinstance(x, str) and not is_float(x):  # of an address
                 yield x, target
                 yield target, x
         case Call(function="resized", arguments=(address, _), results=(target,)):
