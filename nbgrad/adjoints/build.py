@@ -218,13 +218,14 @@ def renamed(
         for f in fields(statement)
         if f.init and f.name not in (*skip, "buffer", "at")
     }
+    given: Any = statement
     if isinstance(statement, For):
         changes |= {name: _bound(changes[name]) for name in ("start", "stop")}
-    if hasattr(statement, "buffer"):
-        buffer, offset = place(statement.buffer)
-        changes |= {"buffer": buffer, "at": affine(statement.at).plus(offset)}
-    elif hasattr(statement, "at"):
-        changes["at"] = affine(statement.at)
+    if hasattr(given, "buffer"):
+        buffer, offset = place(given.buffer)
+        changes |= {"buffer": buffer, "at": affine(given.at).plus(offset)}
+    elif hasattr(given, "at"):
+        changes["at"] = affine(given.at)
     return replace(statement, **changes)
 
 

@@ -108,7 +108,7 @@ class _Fill:
                 loop = Loop(each, Body(body))
                 loop.body.loop = loop
                 loop.order = next(self._count)
-                inside = list(each.body)
+                inside: list[Any] = list(each.body)
                 if inside and Break() in (inside[-1], *getattr(inside[-1], "then", ())):
                     loop.leave = inside.pop()
                 self.body(loop.body, inside)
