@@ -94,16 +94,15 @@ class Positions:
         self, name: Any, strides: Mapping[tuple[str, ...], int], rank: int
     ) -> tuple[int, Form | None]:
         """The axis of a term of a position, and its subscript."""
-        own = self._lengths(name)
-        if own in strides:
-            return strides[own], Form(1, {})
+        if (axis := strides.get(self._lengths(name) or ("",))) is not None:
+            return axis, Form(1, {})
         match self._defined.get(name):
             case Assign(body=Apply(function=function), operands=(x, y)) if (
                 function.name == "multiply"
             ):
                 for stride, index in ((x, y), (y, x)):
-                    if (product := self._lengths(stride)) in strides:
-                        return strides[product], self.form(index)
+                    if (axis := strides.get(self._lengths(stride) or ("",))) is not None:
+                        return axis, self.form(index)
         return rank - 1, self.form(name)
 
     def _lengths(self, x: Any) -> tuple[str, ...] | None:
