@@ -315,7 +315,7 @@ class Packing:
             source = self._values[i], zero
         elif len(origin.along) == 1 and i in self._directions[origin.along[0]]:
             source = self._directions[origin.along[0]][i], zero
-        if origin.kind == "leaf" and i not in self._signature.written and source is not None:
+        if origin.kind == "leaf" and i not in self._signature.overwritten and source is not None:
             return Address(source[0], ZERO, dtype)
         if is_result and dtype == self._dtype:
             at = self._out_at[i]
