@@ -22,7 +22,6 @@ from ..ir.statements import (
     Pointer,
     PointTo,
     Raise,
-    Return,
     Store,
     Variable,
 )
@@ -89,10 +88,10 @@ class Packing:
         whole = Function(
             of.name, tuple(self._parameters),
             (*self._declared, *self._body, *self._after,
-             *(Call("freed", (x,)) for x in self._scratch), Return()),
+             *(Call("freed", (x,)) for x in self._scratch)),
             (), frozenset(["exact"]),
         )  # fmt: skip
-        self.function = with_status(whole, self._status, of.signature.errors)
+        self.function = with_status(whole, self._status, of.signature.errors, self._scratch)
 
     # -- parameters -------------------------------------------------------------------------------
 

@@ -26,7 +26,6 @@ from ..ir.statements import (
     Pointer,
     PointTo,
     Raise,
-    Return,
     Store,
     While,
 )
@@ -61,7 +60,7 @@ def shape_function(function: Function, results: Sequence[ArrayResult]) -> Functi
     body = _Alive(change([*flat.declared, *flat.body])).body
     parameters = [(n, k) for n, k in function.parameters if n not in own and n not in lengths]
     return replace(
-        function, name=f"{function.name}.shapes", results=(), body=(*body, Return()),
+        function, name=f"{function.name}.shapes", results=(), body=body,
         parameters=(*parameters, (_SHAPES, Pointer(INT)), (f"{_SHAPES}_n0", INT)),
     )  # fmt: skip
 

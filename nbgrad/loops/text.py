@@ -81,10 +81,8 @@ class _Writer:
         return self._name(operand)
 
     def _at(self, at: Any) -> str:
-        text = position_text(at._replace(terms=tuple(
-            (self._operand(name) if isinstance(name, str) else name, step) for name, step in at.terms
-        )))  # fmt: skip
-        return text
+        terms = [(self._operand(x) if isinstance(x, str) else x, step) for x, step in at.terms]
+        return position_text(at._replace(terms=tuple(terms)))
 
     def _body(self, body: Iterable[Any], depth: int) -> list[str]:
         made: list[str] = []
