@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...capi.entry import Array, Number, Result, entry
+from ...compiler.entry import Array, Number, Result, entry
 from ...compiler.linked import Linked
 from ...compiler.llvm_ops import BOOL, llvm_type
 from ...compiler.llvm_writer import result_type
