@@ -44,6 +44,7 @@ def set_element(emit: FunctionBuilder, holder: Value, index: Value, value: Value
 
         set_part(emit, holder, index, value)
     elif isinstance(holder, Array) and holder.mutable:
+        emit.write(holder.place.buffer)
         emit.store(holder.place, _where(emit, holder, index), value)
     else:
         raise Unsupported("assignment to an element of a tuple or a number")

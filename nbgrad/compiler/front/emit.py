@@ -2,7 +2,7 @@
 
 import contextlib
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -64,6 +64,10 @@ class FunctionBuilder:
         self.top: list[Variable] = []
         self.body: list[Statement] = []
         self.attributes: set[str] = set()
+        self.buffers: list[str] = []  # on the heap, in the order in which they are made
+        self.written: list[str] = []  # buffers that are written to in place, in this order
+        self.frozen: dict[str, str] = {}  # buffers that may not be, and why
+        self.loops: list[int] = []  # how many of `written` there were at the start of each loop
         self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}
 
@@ -264,7 +268,28 @@ class FunctionBuilder:
         """A new buffer on the heap."""
         name = self.name("new")
         self.add(New(name, self.cast(count, INT).operand, dtype))
+        self.buffers.append(name)
         return Place(name, dtype)
+
+    def write(self, buffer: str) -> None:
+        """Note that elements of an array are assigned in place."""
+        self.written.append(buffer)
+        self._check(buffer)
+
+    def freeze(self, buffers: Iterable[str], text: str) -> None:
+        """Refuse to assign elements of arrays from here on, and before in the loops around."""
+        start = self.loops[0] if self.loops else len(self.written)
+        for buffer in buffers:
+            self.frozen.setdefault(buffer, text)
+            if buffer in self.written[start:]:
+                self._check(buffer)
+
+    def _check(self, buffer: str) -> None:
+        if buffer in self.frozen:
+            raise Unsupported(
+                f"{self.frozen[buffer]} is assigned again in a loop or a branch, and its elements "
+                "are assigned: make a copy with .copy(), or assign all elements by x[:] = ...,"
+            )
 
     def accumulator(self, start: Value, dtype: np.dtype) -> Number:
         """A variable for a number, which `accumulate` assigns."""

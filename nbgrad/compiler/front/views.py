@@ -46,6 +46,7 @@ def set_part(emit: FunctionBuilder, array: Array, index: Value, value: Value) ->
     elif _is_mask(indices):
         _set_masked(emit, array, indices[0], value)
     else:
+        emit.write(array.place.buffer)
         value = in_memory(emit, value)
         view, places, axis = _gathered(emit, array, indices)
         shape = (*view.shape[:axis], *places.shape, *view.shape[axis + 1 :])
@@ -330,6 +331,7 @@ def _set_masked(emit: FunctionBuilder, array: Array, mask: Value, value: Value) 
     """array[mask] = value"""
     if not array.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
+    emit.write(array.place.buffer)
     value = in_memory(emit, value)
     bits, rank = _mask(emit, array, mask)
     if rank != len(array.shape) or len(shape_of(value)) > 1:
