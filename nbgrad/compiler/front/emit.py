@@ -100,7 +100,8 @@ class FunctionBuilder:
             found = literal(value.value, dtype)
             assert found is not None
             return Number(found, dtype, natural=value.value >= 0)
-        raise Unsupported(f"{value} as a number")
+        kinds = {tuple: "a tuple", Place: "a pointer", Known: getattr(value, "value", "")}
+        raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 
     def dtype(self, value: Value) -> np.dtype:
         return value.dtype if isinstance(value, Number) else self.typed(value).dtype
