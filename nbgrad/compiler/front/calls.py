@@ -136,7 +136,7 @@ def called(emit: FunctionBuilder, entry: Entry, operands: Sequence[Value]) -> Va
     arguments = [part for operand in operands for part in flattened(emit, operand)]
     for (name, _), argument in zip(entry.function.parameters, arguments, strict=True):
         if isinstance(argument, Address) and name in written_buffers(entry.function):
-            emit.write(str(argument.buffer))
+            emit.writes.note(str(argument.buffer))
     numbers = iter(emit.call(entry.function, arguments, entry.function.results))
 
     def tree(result: Any) -> Value:

@@ -2,13 +2,13 @@
 
 import contextlib
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
-from ...ir.affine import Affine
+from ...ir.affine import Affine, variable
 from ...ir.functions import FUNCTIONS
 from ...ir.scalar import NAMES, Expr, apply, arg
 from ...ir.statements import (
@@ -22,6 +22,7 @@ from ...ir.statements import (
     New,
     Operand,
     PointTo,
+    Position,
     Statement,
     Store,
     Variable,
@@ -45,6 +46,7 @@ from .values import (
     literal,
     rebuilt,
 )
+from .writes import Writes
 
 _COPY = arg(NAMES[0])
 _OPERAND, _DTYPE = operator.attrgetter("operand"), operator.attrgetter("dtype")
@@ -65,9 +67,7 @@ class FunctionBuilder:
         self.body: list[Statement] = []
         self.attributes: set[str] = set()
         self.buffers: list[str] = []  # on the heap, in the order in which they are made
-        self.written: list[str] = []  # buffers that are written to in place, in this order
-        self.frozen: dict[str, str] = {}  # buffers that may not be, and why
-        self.loops: list[int] = []  # how many of `written` there were at the start of each loop
+        self.writes = Writes()
         self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}
 
@@ -272,26 +272,6 @@ class FunctionBuilder:
         self.buffers.append(name)
         return Place(name, dtype)
 
-    def write(self, buffer: str) -> None:
-        """Note that elements of an array are assigned in place."""
-        self.written.append(buffer)
-        self._check(buffer)
-
-    def freeze(self, buffers: Iterable[str], text: str) -> None:
-        """Refuse to assign elements of arrays from here on, and before in the loops around."""
-        start = self.loops[0] if self.loops else len(self.written)
-        for buffer in buffers:
-            self.frozen.setdefault(buffer, text)
-            if buffer in self.written[start:]:
-                self._check(buffer)
-
-    def _check(self, buffer: str) -> None:
-        if buffer in self.frozen:
-            raise Unsupported(
-                f"{self.frozen[buffer]} is assigned again in a loop or a branch, and its elements "
-                "are assigned: make a copy with .copy(), or assign all elements by x[:] = ...,"
-            )
-
     def accumulator(self, start: Value, dtype: np.dtype) -> Number:
         """A variable for a number, which `accumulate` assigns."""
         name = self.name("total")
@@ -305,13 +285,23 @@ class FunctionBuilder:
         self.add(Assign(total.operand, _COPY, (operand,), total.dtype, total.dtype))
 
     def load(self, place: Place, index: Affine) -> Number:
+        at = self._position(place, index)
         name = self.name()
-        self.add(Load(name, place.buffer, place.at.plus(index), place.dtype))
+        self.add(Load(name, place.buffer, at, place.dtype))
         return Number(name, place.dtype)
 
     def store(self, place: Place, index: Affine, value: Value) -> None:
         operand = self.cast(value, place.dtype).operand
-        self.add(Store(place.buffer, place.at.plus(index), operand, place.dtype))
+        self.add(Store(place.buffer, self._position(place, index), operand, place.dtype))
+
+    def _position(self, place: Place, index: Affine) -> Affine:
+        """A position in a buffer; a flat one is the absolute value of itself."""
+        at = place.at.plus(index)
+        if not place.flat:
+            return at
+        name = self.name()
+        self.add(Position(name, at))
+        return variable(str(self.applied("abs", [Number(name, INT)], INT).operand))
 
     def address(self, place: Place) -> Number:
         """The address of the first element, as an integer."""

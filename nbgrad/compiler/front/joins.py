@@ -143,17 +143,16 @@ def looped(
     """Read a loop and add it. It is read again while one of its variables needs another type."""
     frame = Frame(emit, variables)
     start, top, mark = variables.state(), len(emit.top), len(emit.body)
-    frozen, written = dict(emit.frozen), len(emit.written)
+    writes = emit.writes.mark()
     while True:
-        emit.loops.append(written)
-        loop = read(frame)
-        emit.loops.pop()
+        with emit.writes.loop():
+            loop = read(frame)
         frame.check()
         if frame.is_done:
             break
         variables.restore(start)
-        del emit.top[top:], emit.body[mark:], emit.written[written:]
-        emit.frozen = dict(frozen)
+        del emit.top[top:], emit.body[mark:]
+        emit.writes.restore(writes)
     emit.add(loop)
     frame.behind()
     return frame

@@ -90,11 +90,11 @@ class Copies:
             ]  # fmt: skip
             if others:
                 text = f"{target.name}, which is the array of {others[0]},"
-                emit.freeze(
+                emit.writes.freeze(
                     [target.buffer, buffer, *(becomes.get(x, buffer) for x in others)], text
                 )
             elif buffer not in own:
-                emit.freeze([target.buffer], f"{target.name}, which may be an argument,")
+                emit.writes.freeze([target.buffer], f"{target.name}, which may be an argument,")
 
 
 def _buffers(variable: Any) -> Iterator[str]:

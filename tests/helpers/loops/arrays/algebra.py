@@ -1,9 +1,12 @@
 """Programs with whole-array expressions, reductions and linear algebra."""
 
 import numpy as np
+
 from helpers.loops.arrays.table import positive, program, vector
 
 PROGRAMS = []
+PLAIN = []
+"""Programs that Numba does not take."""
 
 
 @program(PROGRAMS, vector(7))
@@ -281,3 +284,23 @@ def single_precision(a, s):
     b = a * a
     c = b * s + np.float32(0.5) * a
     return np.sum(c) * 1.0
+
+
+@program(PLAIN, vector(5, 4))
+def statistics_of_columns(x):
+    z = (x - x.mean(axis=0)) / np.std(x, axis=0)
+    w = (x - x.max(axis=1, keepdims=True)) * x.min(axis=0)
+    return np.sum(z**3) + np.sum(w * w) + np.sum(np.var(x, axis=1) ** 2)
+
+
+@program(PLAIN, vector(5, 3))
+def softmax_with_axes(x):
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    p = e / np.sum(e, axis=-1, keepdims=True)
+    return np.sum(p * p * x)
+
+
+@program(PLAIN, vector(3, 4))
+def cumulated_along_axes(a):
+    b = np.cumsum(a, axis=0) * np.cumsum(a, axis=1)
+    return np.sum(b * np.roll(b, 1, axis=0)) + np.linalg.norm(a, axis=1)[1]

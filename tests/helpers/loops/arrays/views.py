@@ -1,9 +1,12 @@
 """Programs with new arrays, slices, views, and indexing by arrays."""
 
 import numpy as np
+
 from helpers.loops.arrays.table import program, vector
 
 PROGRAMS = []
+PLAIN = []
+"""Programs that Numba does not take."""
 
 
 @program(PROGRAMS, vector(7))
@@ -139,7 +142,7 @@ def masks(a):
     return np.sum(a) + np.sum(b * b)
 
 
-@program(PROGRAMS, vector(4, 5))
+@program(PLAIN, vector(4, 5))
 def masked_elements_of_a_matrix(a):
     big = a[np.abs(a) > 0.5]
     a[a > 1.0] = 1.0
@@ -222,3 +225,25 @@ def three_axes(a):
         for k in range(5):
             b[k, i] = np.sum(a[i, :, k] ** 2)
     return np.sum(b[1:] * b[:-1])
+
+
+@program(PROGRAMS, vector(3, 4) * 0.3)
+def flat_reads_and_row_writes(a):
+    s = 0.0
+    f = a.reshape(a.shape[0] * a.shape[1])
+    for k in range(f.shape[0]):
+        s += f[k] * f[k]
+        for i in range(1, a.shape[0]):
+            a[i, 1] = 0.5 * s
+    return s
+
+
+@program(PROGRAMS, vector(3, 4) * 0.3)
+def flat_reads_in_a_loop_over_rows(a):
+    s = 0.0
+    f = a.ravel()
+    for i in range(1, a.shape[0]):
+        for k in range(f.shape[0]):
+            s += f[k] ** 2
+        a[i, 0] = s * 0.1
+    return s
