@@ -32,6 +32,7 @@ def call(
     if (found := array_call(emit, function, operands, named)) is not None:
         return found
     operands = [in_memory(emit, x) for x in operands]
+    named = {name: in_memory(emit, x) for name, x in named.items()}
     if hasattr(function, "row"):
         if named:
             raise Unsupported(f"a call of {function.__name__} with keywords")

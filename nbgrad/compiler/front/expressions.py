@@ -56,12 +56,12 @@ class Expressions:
                 return self.named(name)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(map(self.value, parts))
-            case ast.Slice(lower=lower, upper=upper, step=step):
-                bounds = (None if x is None else self.value(x) for x in (lower, upper, step))
-                return emit.settled(Slice(*bounds))
             case ast.NamedExpr(target=ast.Name(id=name), value=value):
                 self.variables[name] = found = emit.settled(self.value(value))
                 return found
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                bounds = (None if x is None else self.value(x) for x in (lower, upper, step))
+                return emit.settled(Slice(*bounds))
             case ast.Attribute(value=holder, attr=name):
                 return self._attribute(self.value(holder), name)
             case ast.Subscript(value=holder, slice=at):

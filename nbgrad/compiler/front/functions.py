@@ -106,8 +106,9 @@ def entry_of(function: Any, kinds: tuple) -> Entry:
 
 
 def _read(function: Any, kinds: tuple) -> Entry:
+    from .results import OtherResult
     from .variables import UnsureRead
-    from .walk import OtherResult, Walk  # which call functions
+    from .walk import Walk  # which calls functions
 
     if (maker := getattr(function, "maker", None)) is not None:
         return maker.entry(kinds)

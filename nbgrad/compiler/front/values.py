@@ -95,9 +95,6 @@ class Known:
         return isinstance(self.value, (bool, int, float)) and not isinstance(self.value, np.generic)
 
 
-KNOWN_0, KNOWN_1, KNOWN_FALSE = Known(0), Known(1), Known(False)
-
-
 class NamedTuple(tuple):
     """A named tuple: values, or types of them. Each class of named tuples has a class of these."""
 
@@ -121,6 +118,8 @@ def rebuilt(like: tuple, parts: Iterable[Any]) -> Any:
 
 
 Value: TypeAlias = "Number | Place | Array | Lazy | Slice | Known | tuple[Value, ...]"
+
+KNOWN_0, KNOWN_1, KNOWN_FALSE = Known(0), Known(1), Known(False)
 
 _EXACT = 2**53  # integers up to here are floats
 

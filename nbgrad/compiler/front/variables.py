@@ -72,7 +72,7 @@ class UnsureRead(Exception):
 class Variables:
     """Variables by name. As in Numba, each assignment may give a variable another type; where ways
     meet, its values are converted to a common type (`joins`). Those that are `steady` stand for
-    their first values. Those that are `noted` have a flag at run time, whether they are assigned."""
+    their first values. For those that are `noted`, a flag tells whether they are assigned."""
 
     def __init__(
         self, emit: FunctionBuilder, steady: Container[str], noted: Iterable[str] | None = None
