@@ -90,22 +90,25 @@ class Loops:
                 self._for_each(node, items)
                 return
             items = Chosen(self._emit, items)
-        by_one = isinstance(items, Range) and items.is_by_one
-        first, last = (items.start, items.stop) if by_one else (Known(0), items.count)
+        if isinstance(items, Range) and items.is_by_one:
+            first, last = items.start, items.stop
+        else:
+            first, last = Known(0), items.count
         start, stop = bound(self._emit, first), bound(self._emit, last)
-        self._looped(node, lambda frame: self._rounds(node, items, by_one, start, stop, frame))
+        self._looped(node, lambda frame: self._rounds(node, items, start, stop, frame))
 
     def _rounds(
-        self, node: ast.For, items: Items, by_one: bool, start: Any, stop: Any, frame: Frame
+        self, node: ast.For, items: Items, start: Any, stop: Any, frame: Frame
     ) -> Statement:
         """A loop over items. The body may assign the loop variable, which does not change the
         number of rounds."""
         emit = self._emit
         frame.enter(True)
         hint = node.target.id if isinstance(node.target, ast.Name) else ""
+        by_one = isinstance(items, Range) and items.is_by_one
         axis = emit.name(hint if by_one else "")
         with emit.block() as statements, self._variables.inner():
-            if by_one:
+            if isinstance(items, Range) and by_one:
                 item: Value = items.as_item(Number(axis, INT, items.natural))
             else:
                 item = items.at(Number(axis, INT, True))
