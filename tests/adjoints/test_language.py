@@ -51,7 +51,7 @@ def test_a_variable_without_a_value():
 
 def test_raises_in_the_derivative():
     maker = Exact(control.guarded_by_raise, kinds((0.4,)), (0,))
-    with pytest.raises(ValueError, match="negative: {x}"):
+    with pytest.raises(ValueError, match=r"negative: \{x\}"):
         Pulled(maker, (-1.0,))
     with pytest.raises(ArithmeticError):
         Pulled(maker, (3.0,))

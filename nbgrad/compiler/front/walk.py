@@ -230,8 +230,8 @@ def message_of(texts: Sequence[ast.expr]) -> str:
                 found.append(str(value))
             case ast.JoinedStr(values=parts):
                 found.append("".join(
-                    str(x.value) if isinstance(x, ast.Constant) else ast.unparse(x)[2:-1]
-                    for x in parts
+                    str(x.value) if isinstance(x, ast.Constant) else f"{{{ast.unparse(x.value)}}}"
+                    for x in parts if isinstance(x, (ast.Constant, ast.FormattedValue))
                 ))  # fmt: skip
             case _:
                 found.append(f"{{{ast.unparse(node)}}}")
