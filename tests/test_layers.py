@@ -31,7 +31,7 @@ FLOORS = (
     ("elimination",),
     ("transforms",),
     ("static",),
-    ("control", "random"),
+    ("control", "loops", "random"),
     (
         "check",
         "descent",

@@ -4,16 +4,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numba
-
-from ..compiler.njit_arguments import answer
+from ..compiler.njit_arguments import answer, is_signature, with_numba
 from ..compiler.numba_api import CPUDispatcher
 from ..core.array import Array
 from ..core.fillable import Filled
 from ..transforms import trees
 from ..transforms.direct import register
 from .call import call, on_copies
-from .calls import python_function
 from .gradients import value_and_gradients
 
 __all__ = ["njit"]
@@ -56,7 +53,7 @@ def njit(signature_or_function: Any = None, **options: Any) -> Any:
     (8.0, 12.0)
     """
     f = signature_or_function
-    if f is None or not callable(f) or isinstance(f, numba.types.Type):
+    if f is None or not callable(f) or is_signature(f):
         return partial(_compiled, f, options)
     return _compiled(None, options, f)
 
@@ -67,9 +64,7 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
         options = {**f.targetoptions, **options}
         options.pop("nopython", None)
         f = f.py_func
-    made: Any = numba.njit(f, **options) if signatures is None else numba.njit(
-        signatures, **options
-    )(f)  # fmt: skip
+    made = with_numba(f, signatures, options)
     if isinstance(made, CPUDispatcher):  # not where Numba is disabled
         made.__class__ = Njit if made._can_compile else SignedNjit
     return made
@@ -94,4 +89,3 @@ def _is_array(x: Any) -> bool:
 
 answer((Array, Filled), call)
 register(CPUDispatcher, on_copies, value_and_gradients)
-assert python_function
