@@ -215,10 +215,10 @@ class Packing:
             results += [_Origin("bar", i) for i in numbers]
             count += len(shadows) + of.count
         for k in range(len(of.along)):
-            before = [n for n, _ in parameters[:count]]
-            while count < len(parameters) and self._order(parameters[count][0], before) is not None:
+            suffix = f".dot{k + 1}" if k else ".dot"  # x.dot2 is the tangent of x, not of x.dot
+            while count < len(parameters) and parameters[count][0].endswith(suffix):
                 name = parameters[count][0]
-                old = origins[self._order(name, before)]  # pyright: ignore
+                old = origins[name.removesuffix(suffix)]
                 origins[name] = replace(old, along=(*old.along, k))
                 count += 1
             floats = [
@@ -230,12 +230,6 @@ class Packing:
 
     def _is_float(self, origin: _Origin) -> bool:
         return origin.kind == "bar" or self._signature.results[origin.index].kind == "f"
-
-    @staticmethod
-    def _order(name: str, before: Sequence[str]) -> str | None:
-        """The parameter of which another one is the tangent."""
-        stem = name.rpartition(".dot")[0]
-        return stem if stem in before else None
 
     def _call(self) -> None:
         of, inner = self._of, self._inner
