@@ -12,6 +12,7 @@ from ..transforms import trees
 from ..transforms.direct import register
 from .call import call, on_copies
 from .gradients import value_and_gradients
+from .report import plan_of, source_of
 
 __all__ = ["njit"]
 
@@ -72,6 +73,22 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
 
 class Njit(CPUDispatcher):
     """A function compiled by Numba, made by `nbgrad.njit`."""
+
+    @property
+    def source(self) -> str:
+        """The program that computes value and gradient, as text with the lines of the function
+        beside it. It is the program of the latest gradient, or for the types of the latest call.
+
+        Raises TraceError if the function was not called yet.
+        """
+        return source_of(self)
+
+    @property
+    def plan(self) -> str:
+        """What this program records while it runs forward: how many bytes in each round of which
+        loops, and why. Raises TraceError if the function was not called yet.
+        """
+        return plan_of(self)
 
 
 class SignedNjit(Njit):
