@@ -350,4 +350,4 @@ def _is_natural(function: Callable, operands: Sequence[Number]) -> bool:
     return (function is operator.mod and all(rest)) or (function is operator.rshift and first)
 
 
-__all__ = ["UINT", "Array", "FunctionBuilder", "address_of"]
+__all__ = ["FunctionBuilder", "address_of"]
