@@ -14,6 +14,7 @@ from ..ir.affine import variable
 from ..ir.reductions import SUM
 from ..ir.scalar import NAMES, Expr, arguments
 from ..ir.statements import (
+    Accumulate,
     Allocate,
     Assign,
     Call,
@@ -153,6 +154,11 @@ class Adjoint:
                     if kind not in (None, SUM):
                         raise NoRuleError(f"a store that combines by {kind.name}")
                     self._stored(self._shadow(buffer), at, value, dtype, kind)
+            case Accumulate(target=target, kind=kind, value=value):
+                if target in self._active:
+                    if kind is not SUM:
+                        raise NoRuleError(f"a combination by {kind.name}")
+                    self.add(value, self._read(self.bar(target)))
             case New(target=buffer, count=count, dtype=dtype):
                 if buffer in self._active and not each.cleared:
                     self._cleared(self._shadow(buffer), count, dtype)

@@ -68,11 +68,13 @@ def _is_free(body: Sequence[Any], stores: Sequence[Store], axis: Any) -> bool:
     moving = _moving(body, axis)
     for store in stores:
         loads = [x for x in body if isinstance(x, Load) and x.buffer == store.buffer]
+        place = next(i for i, each in enumerate(body) if each is store)
+        later = [x for x in body[place:] if any(x is one for one in loads)]
         others = [x for x in stores if x.buffer == store.buffer and x is not store]
         if store.kind is None:
             # One element a round, which is another one in each round.
             own = {name for name, _ in store.at.terms if isinstance(name, str)}
-            if others or any(x.at != store.at for x in loads) or len(own & moving) != 1:
+            if others or later or any(x.at != store.at for x in loads) or len(own & moving) != 1:
                 return False
         elif loads or any(x.kind is None for x in others):
             return False

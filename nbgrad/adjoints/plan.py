@@ -15,9 +15,9 @@ from typing import Any
 
 from ..ir.statements import Assign, Call, For, If, Load, Position, Store
 from ..ir.walk import inner, walk
-from .build import COPY, names_of
+from .build import defined_names, names_of
 from .positions import Access, Positions, around
-from .tree import Body, Branch, Loop, Segment, bodies
+from .tree import Body, Branch, Loop, Segment, bodies, is_read
 
 __all__ = ["Plan"]
 
@@ -33,6 +33,7 @@ class Plan:
         self._positions = positions
         self.top, self._variables, self._inside = top, frozenset(variables), inside
         self.written: set[int] = set()  # stores, by identity
+        self.places: dict[int, list[Any] | None] = {}  # statements that give their positions again
         self.again: dict[str, Load] = {}  # values that are loaded from where they were stored
         self._home: dict[str, Body] = {}
         self._reads: list[tuple[Any, Segment, Body]] = []
@@ -50,6 +51,12 @@ class Plan:
         for segment, body in self._segments:
             for name in _targets(segment.statements):
                 self._assigned.setdefault(name, []).append((segment, body))
+        self._stored = {
+            each.buffer
+            for segment, _ in self._segments
+            for each in walk(segment.statements)
+            if isinstance(each, Store)
+        }
         self._needs()
         while self._overwrites():
             pass
@@ -81,7 +88,7 @@ class Plan:
             self.again[name] = load
             for each in names_of(load):
                 self.need(each, home)
-        elif home is body and own is segment and not self._is_read(statement):
+        elif home is body and own is segment and not is_read(statement, self._variables):
             if name not in own.local:
                 own.local.add(name)
                 self._read(statement, own, home)
@@ -94,7 +101,7 @@ class Plan:
 
     def _reload(self, name: str, own: Segment, statement: Any, home: Body) -> Load | None:
         """The load of a dear value from where its segment stores it, if nothing overwrites it."""
-        if not isinstance(statement, (Assign, Call)) or self._is_read(statement):
+        if not isinstance(statement, (Assign, Call)) or is_read(statement, self._variables):
             return None
         if isinstance(statement, Assign) and statement.body.price < _DEAR:
             return None
@@ -110,13 +117,6 @@ class Plan:
                 ):
                     return load
         return None
-
-    def _is_read(self, statement: Any) -> bool:
-        return (
-            isinstance(statement, Assign)
-            and statement.body is COPY
-            and statement.operands[0] in self._variables
-        )
 
     def _cross(self, name: str, body: Body) -> None:
         segment, statement = body.defined[name]
@@ -134,7 +134,7 @@ class Plan:
                 isinstance(each, Store) and self._meet(statement, body, each, body, False)
                 for each in _later(statement, segment, body)
             )
-        if self._is_read(statement):
+        if is_read(statement, self._variables):
             return not any(
                 at.order >= segment.order or _common(body, home)
                 for at, home in self._assigned.get(statement.operands[0], ())
@@ -167,9 +167,32 @@ class Plan:
                         for read, at, home in reads
                     ):
                         self.written.add(id(each))
-                        for name, _ in each.at.terms:
-                            self.need(name, body)
+                        self.places[id(each)] = self._place(each, segment, body)
         return len(self.written) > count
+
+    def _place(self, store: Store, segment: Segment, body: Body) -> list[Any] | None:
+        """The statements of branches that compute the position of a store; None where that is to be
+        recorded, as it depends on elements that may be overwritten."""
+        inside = {
+            name: x
+            for each in segment.statements
+            for x in walk([part for parts in inner(each) for part in parts])
+            for name in defined_names([x])
+            if not inner(x)
+        }
+        again: dict[int, Any] = {}
+        names = [name for name, _ in store.at.terms]
+        while names:
+            name = names.pop()
+            statement = inside.get(name)
+            if statement is None:
+                self.need(name, body)
+            elif isinstance(statement, Load) and statement.buffer in self._stored:
+                return None
+            else:
+                again[id(statement)] = statement
+                names += names_of(statement)
+        return [each for each in walk(segment.statements) if id(each) in again]
 
     def _in_branches(self) -> Iterator[tuple[Any, Segment, Body]]:
         """The loads inside of branches of segments whose adjoint computes them again."""

@@ -13,23 +13,10 @@ from ..ir.affine import Affine
 from ..ir.scalar import Apply
 from ..ir.statements import Assign, For, Literal, Position
 from .build import COPY, INT
+from .forms import Form
 from .tree import Body, Loop
 
 __all__ = ["Access", "Positions", "around"]
-
-
-class Form(NamedTuple):
-    """`const` plus the sum of `terms`, names times integers."""
-
-    const: int
-    terms: Mapping[Any, int]
-
-    def plus(self, other: "Form", factor: int = 1) -> "Form":
-        terms = dict(self.terms)
-        for name, number in other.terms.items():
-            terms[name] = terms.get(name, 0) + factor * number
-        const = self.const + factor * other.const
-        return Form(const, {name: number for name, number in terms.items() if number})
 
 
 _ZERO = Form(0, {})

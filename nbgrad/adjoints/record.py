@@ -4,6 +4,7 @@ A block of words is reserved before it is written, and released where the revers
 A loop whose number of rounds is known, with all inside, has one block; a round has `width` words.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from ..ir.affine import Affine, variable
 from ..ir.statements import Assign, Call, If, Load, Operand, PointTo, Raise, Store, Variable
+from ..ir.walk import with_inner
 from .build import BOOL, DOUBLE, INT, Names, copy, literal, operation
 
 __all__ = ["Block", "Record"]
@@ -52,6 +54,15 @@ class Record:
     def freed(self) -> list[Any]:
         """Statements that free it."""
         return [Call("freed", (self._tape,))] if self.is_used else []
+
+    def freed_at_errors(self, body: Sequence[Any]) -> list[Any]:
+        """The statements, which free it before they raise."""
+        made: list[Any] = []
+        for each in body:
+            if isinstance(each, Raise):
+                made += self.freed()
+            made.append(with_inner(each, lambda body: tuple(self.freed_at_errors(body))))
+        return made
 
     def _pointers(self, made: list[Any]) -> tuple[str, str]:
         names = self._names.new("record.f"), self._names.new("record.i")

@@ -80,9 +80,9 @@ class _Reverse:
         body = with_increments(plain.body, plain.results, self._new)
         plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
         active = self._active(wrt)
-        plain.body = with_shadows(plain.body, active)
+        plain.body = with_shadows(plain.body, active, self._shadow)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
-        self._tree = tree(plain.body)
+        self._tree = tree(plain.body, self._variables)
         self._visible = set(self._tree.defined)
         results = [x for x in plain.results if isinstance(x, str)]
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
@@ -90,7 +90,7 @@ class _Reverse:
         self._record = Record(names, self._dtypes)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
-            self._shared(active, {*results, *numbers}), lambda name: name + self._bar,
+            self._shared(active, {*results, *numbers}), self._shadow,
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
@@ -106,6 +106,10 @@ class _Reverse:
         results = [x for x in plain.results if isinstance(x, str)]
         outs = [n for n in self._buffers if n in wrt]
         return active_names(plain.body, wrt, [*results, *outs], self._dtype) | set(wrt)
+
+    def _shadow(self, name: Any) -> Any:
+        """The name of the cotangent of a number or a buffer."""
+        return name + self._bar
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):
@@ -178,8 +182,8 @@ class _Reverse:
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
         declared = [*plain.declared, *sweeps.declared, *self._record.declared(),
                     *adjoint.declared.values()]  # fmt: skip
-        body = [*declared, *forward, *start, *backward, *end, *self._record.freed(),
-                Return((*plain.results, *bars))]  # fmt: skip
+        body = self._record.freed_at_errors([*declared, *forward, *start, *backward, *end])
+        body += [*self._record.freed(), Return((*plain.results, *bars))]
         return Function(
             f"{function.name}.vjp", (*function.parameters, *shadows, *seeds), tuple(body),
             (*function.results, *(self._dtypes[n] for n in numbers)), frozenset(["noalias"]),

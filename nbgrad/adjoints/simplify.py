@@ -36,6 +36,7 @@ from ..ir.statements import (
 )
 from ..ir.walk import inner, walk, with_inner
 from .build import COPY, INT, Names, copy, expanded, literal, names_of
+from .forms import Ranges
 
 __all__ = ["Simplified"]
 
@@ -70,7 +71,7 @@ class _Simplify:
         lengths: Sequence[str],
     ):  # fmt: skip
         self._names, self._dtypes, self._variables = names, dtypes, variables
-        self._low: dict[Operand, int] = dict.fromkeys(lengths, 0)  # lower bounds of integers
+        self._ranges = Ranges(lengths)
         self._same: dict[str, Operand] = {}  # other names of values
         self._pointed: set[Any] = set()  # buffers that are pointers made here
         self.last: dict[str, Operand] = {}
@@ -210,7 +211,8 @@ class _Simplify:
         known[key] = step.target
         self._dtypes[step.target] = step.dtype
         made.append(step)
-        self._bound(step)
+        if step.dtype == INT:
+            self._ranges.note(step)
         return step.target
 
     def _folded(self, step: Assign) -> Operand | None:
@@ -226,7 +228,7 @@ class _Simplify:
         name = step.body.function.name
         if name == "not_equal" and operands[0] == operands[1] and self.dtype(operands[0]) == INT:
             return literal(False, np.dtype(bool))
-        if name == "less" and operands[1] == literal(0, INT) and self._low_of(operands[0]) >= 0:
+        if name == "less" and operands[1] == literal(0, INT) and self._is_natural(operands[0]):
             return literal(False, np.dtype(bool))
         if name == "select" and isinstance(operands[0], Literal):
             return operands[1] if operands[0].number else operands[2]
@@ -241,31 +243,8 @@ class _Simplify:
             return operands[0] if operands[1] == one else operands[1]
         return None
 
-    def _low_of(self, x: Operand) -> int:
-        if isinstance(x, Literal):
-            return int(x.number) if x.dtype.kind in "iu" else _NONE
-        return self._low.get(x, _NONE)
-
-    def _bound(self, step: Assign) -> None:
-        """Note the lower bound of an integer. Sums of lengths do not wrap around."""
-        if step.dtype != INT or not isinstance(step.body, Apply):
-            if step.body is COPY and step.dtype == INT:
-                self._low[step.target] = self._low_of(step.operands[0])
-            return
-        low = [self._low_of(x) for x in step.operands]
-        match step.body.function.name:
-            case "add":
-                found = sum(low)
-            case "subtract" if isinstance(step.operands[1], Literal):
-                found = low[0] - int(step.operands[1].number)
-            case "multiply" if min(low) >= 0:
-                found = low[0] * low[1]
-            case "select":
-                found = min(low[1:])
-            case _:
-                return
-        if found > _NONE // 2:
-            self._low[step.target] = found
+    def _is_natural(self, x: Operand) -> bool:
+        return self.dtype(x) == INT and self._ranges.is_natural(x)
 
     # -- branches and loops -----------------------------------------------------------------------
 
@@ -285,9 +264,7 @@ class _Simplify:
         if isinstance(each, For):
             bounds = [self._bound_of(x, now, made) for x in (each.start, each.stop)]
             each = replace(each, start=bounds[0], stop=bounds[1])
-            self._low[each.axis] = self._low_of(
-                literal(bounds[0], INT) if isinstance(bounds[0], int) else bounds[0]
-            )
+            self._ranges.loop(each.axis, *bounds)
             self._dtypes[each.axis] = INT
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))
         self.last = now
@@ -310,7 +287,6 @@ class _Simplify:
                 self._forget(one.target, known)
 
 
-_NONE = -(2**62)
 _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}
 
 

@@ -58,6 +58,7 @@ class Sweeps:
         for each in statements:
             if isinstance(each, Store):
                 count += id(each) in self._plan.written
+                count += self._plan.places.get(id(each), ()) is None
             elif inside := sum(map(self._stored, inner(each))):
                 count += inside + 1  # the condition
         return count
@@ -130,6 +131,10 @@ class Sweeps:
                 old = self._new("old", each.dtype)
                 made.append(Load(old, each.buffer, each.at, each.dtype))
                 made += self._record.write(block, next(places), old, each.dtype)
+                if self._plan.places[id(each)] is None:
+                    at = self._new("at")
+                    made += [Position(at, each.at),
+                             *self._record.write(block, next(places), at, INT)]  # fmt: skip
                 made.append(each)
             elif isinstance(each, If) and self._stored([each]):
                 made += self._record.write(block, next(places), each.condition, BOOL)
@@ -220,8 +225,14 @@ class Sweeps:
             if isinstance(each, Store) and id(each) in self._plan.written:
                 old = self._new("old", each.dtype)
                 part = self._record.read(block, next(places), old, each.dtype)
-                (back,) = self._reverse_of([Store(each.buffer, each.at, old, each.dtype)])
-                parts.append([*part, back])
+                again = self._plan.places[id(each)]
+                if again is None:
+                    at = self._new("at")
+                    part += self._record.read(block, next(places), at, INT)
+                    parts.append([*part, Store(each.buffer, variable(at), old, each.dtype)])
+                else:
+                    back = Store(each.buffer, each.at, old, each.dtype)
+                    parts.append([*part, *self._private([*again, back])])
             elif isinstance(each, If) and self._stored([each]):
                 condition = self._new("condition", BOOL)
                 part = self._record.read(block, next(places), condition, BOOL)
@@ -229,6 +240,15 @@ class Sweeps:
                 other = self._restored(each.otherwise, block, places)
                 parts.append([*part, If(condition, tuple(then), tuple(other))])
         return [each for part in reversed(parts) for each in part]
+
+    def _private(self, statements: Sequence[Any]) -> list[Any]:
+        """The statements in the backward sweep; what they define has names of their own."""
+        own = {name: self._new(name, self._dtypes[name]) for name in defined_names(statements)}
+
+        def now(name: str) -> str:
+            return own[name] if name in own else self._again(name)
+
+        return [renamed(x, now, lambda buffer: (buffer, ZERO), now) for x in statements]
 
     def _loop_back(self, loop: Loop, place: _Round | None) -> list[Any]:
         statement, made = loop.statement, []

@@ -33,6 +33,7 @@ from ..ir.statements import (
     If,
     Literal,
     Load,
+    New,
     Operand,
     Pointer,
     PointTo,
@@ -99,7 +100,7 @@ class _Tangents:
         self._variables = {each.target for each in plain.declared}
         self._buffers = {n: k.dtype for n, k in parameters.items() if isinstance(k, Pointer)}
         for each in walk(plain.body):
-            if isinstance(each, (Allocate, PointTo)):
+            if isinstance(each, (Allocate, New, PointTo)):
                 self._buffers[each.target] = each.dtype
         results = [x for each in walk(plain.body) if isinstance(each, Return) for x in each.values]
         outs = [n for n, k in parameters.items() if isinstance(k, Pointer) and k.dtype.kind == "f"]
@@ -174,9 +175,12 @@ class _Tangents:
             case Return(values=values):
                 dots = [self._given(x) for x in values if self._dtype(x).kind == "f"]
                 return [Return((*values, *dots))]
-            case Allocate(target=target):
+            case Allocate(target=target) | New(target=target):
                 dot = self._dot(target)
                 return [each, replace(each, target=dot)] if dot else [each]
+            case New(target=target):
+                dot = self._dot(target)
+                return [each, replace(each, target=dot, cleared=True)] if dot else [each]
             case PointTo(target=target, address=address):
                 dot = self._dot(target)
                 if dot is None:
@@ -207,11 +211,12 @@ class _Tangents:
             (target,), (address, size) = call.results, call.arguments
             if (dot := self._dot(target)) is None:
                 return []
-            failed = self._new()
+            failed, before = self._new(), self._given(address)
+            free = [Call("freed", (x,)) for x in (target, before)]
             return [
-                Call("resized", (self._given(address), size), (dot,), call.dtypes),
+                Call("resized", (before, size), (dot,), call.dtypes),
                 operation(failed, "equal", (dot, literal(0, INT)), BOOL, INT),
-                If(failed, (Raise("MemoryError", "no memory for tangents"),)),
+                If(failed, (*free, Raise("MemoryError", "no memory for tangents"))),
             ]
         if any(self._dot(x.buffer) for x in call.pointers):
             raise NoRuleError(f"{call.function} has no derivative in compiled loops")

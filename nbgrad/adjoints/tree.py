@@ -1,13 +1,14 @@
 """Statements as a tree of bodies, in which straight code stands in segments between loops."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.statements import Break, For, If, Load, Statement, Store, While
+from ..ir.statements import Assign, Break, For, If, Load, Statement, Store, While
 from ..ir.walk import inner, walk
+from .build import COPY
 
-__all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "tree"]
+__all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "is_read", "tree"]
 
 
 @dataclass(eq=False)
@@ -67,12 +68,17 @@ class Body:
         return found
 
 
-def tree(statements: Sequence[Statement]) -> Body:
+def tree(statements: Sequence[Statement], variables: Collection[str]) -> Body:
     """The tree of the statements of a function."""
-    count = iter(range(10**9))
     top = Body(None)
-    _fill(top, statements, count)
+    _Fill(variables).body(top, statements)
     return top
+
+
+def is_read(statement: Any, variables: Collection[str]) -> bool:
+    """Whether a statement reads a variable."""
+    is_copy = isinstance(statement, Assign) and statement.body is COPY
+    return is_copy and statement.operands[0] in variables
 
 
 def bodies(body: Body) -> Iterator[Body]:
@@ -89,47 +95,53 @@ def _inside(item: Item) -> tuple[Body, ...]:
     return (item.then, item.otherwise) if isinstance(item, Branch) else ()
 
 
-def _fill(body: Body, statements: Sequence[Any], count: Iterator[int]) -> None:
-    stored: set[Any] = set()
-    segment: Segment | None = None
-    for each in statements:
-        if isinstance(each, (For, While)):
-            loop = Loop(each, Body(body))
-            loop.body.loop = loop
-            loop.order = next(count)
-            inside = list(each.body)
-            if inside and isinstance(inside[-1], If) and Break() in inside[-1].then:
-                loop.leave = inside.pop()
-            _fill(loop.body, inside, count)
-            body.items.append(loop)
-            segment = None
-        elif isinstance(each, If) and not _is_straight(each):
-            branch = Branch(each.condition, Body(body), Body(body), next(count))
-            _fill(branch.then, each.then, count)
-            _fill(branch.otherwise, each.otherwise, count)
-            body.items.append(branch)
-            segment = None
-        else:
-            loaded = {one.buffer for one in walk([each]) if isinstance(one, Load)}
-            if segment is None or loaded & stored:
-                segment, stored = Segment([], next(count)), set()
-                body.items.append(segment)
-            segment.statements.append(each)
-            stored |= {one.buffer for one in walk([each]) if isinstance(one, Store)}
-            for name in _defined(each):
-                body.defined[name] = segment, each
+class _Fill:
+    def __init__(self, variables: Collection[str]):
+        self._variables = variables
+        self._count = iter(range(10**9))
 
+    def body(self, body: Body, statements: Sequence[Any]) -> None:
+        stored: set[Any] = set()
+        segment: Segment | None = None
+        for each in statements:
+            if isinstance(each, (For, While)):
+                loop = Loop(each, Body(body))
+                loop.body.loop = loop
+                loop.order = next(self._count)
+                inside = list(each.body)
+                if inside and isinstance(inside[-1], If) and Break() in inside[-1].then:
+                    loop.leave = inside.pop()
+                self.body(loop.body, inside)
+                body.items.append(loop)
+                segment = None
+            elif isinstance(each, If) and not self._is_straight(each):
+                branch = Branch(each.condition, Body(body), Body(body), next(self._count))
+                self.body(branch.then, each.then)
+                self.body(branch.otherwise, each.otherwise)
+                body.items.append(branch)
+                segment = None
+            else:
+                loaded = {one.buffer for one in walk([each]) if isinstance(one, Load)}
+                if segment is None or loaded & stored:
+                    segment, stored = Segment([], next(self._count)), set()
+                    body.items.append(segment)
+                segment.statements.append(each)
+                stored |= {one.buffer for one in walk([each]) if isinstance(one, Store)}
+                for name in _defined(each):
+                    body.defined[name] = segment, each
 
-def _is_straight(branch: If) -> bool:
-    stored: set[Any] = set()
-    for each in walk([branch]):
-        if isinstance(each, (For, While)):
-            return False
-        if isinstance(each, Load) and each.buffer in stored:
-            return False
-        if isinstance(each, Store):
-            stored.add(each.buffer)
-    return True
+    def _is_straight(self, branch: If) -> bool:
+        """Whether the adjoint of a branch can compute its values again: those of variables cannot
+        be, as they are not restored."""
+        stored: set[Any] = set()
+        for each in walk([branch]):
+            if isinstance(each, (For, While)) or is_read(each, self._variables):
+                return False
+            if isinstance(each, Load) and each.buffer in stored:
+                return False
+            if isinstance(each, Store):
+                stored.add(each.buffer)
+        return True
 
 
 def _defined(each: Any) -> list[str]:

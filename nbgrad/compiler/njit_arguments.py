@@ -49,7 +49,9 @@ def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> 
     explain_before = CPUDispatcher._explain_matching_error
 
     def holds(value: Any) -> bool:
-        return issubclass(type(value), kinds) or (isinstance(value, tuple) and any(map(holds, value)))
+        return issubclass(type(value), kinds) or (
+            isinstance(value, tuple) and any(map(holds, value))
+        )
 
     def typeof_pyval(self: Any, val: Any) -> Any:
         if holds(val) and is_users(self):

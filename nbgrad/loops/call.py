@@ -12,11 +12,11 @@ from ..errors import GraphError, UntrackedError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .calls import Bound
-from .packed import Derivative
+from .packed import derivative
 from .primitive import derived, parts_of, whole
 from .signature import Signature
 
-__all__ = ["call", "on_copies"]
+__all__ = ["arguments", "call", "converted", "on_copies", "require_apart"]
 
 
 def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
@@ -78,7 +78,7 @@ def _applied(bound: Bound, outs: tuple[int, ...]) -> tuple[Any, list[Any]]:
     """The result of a call, and the elements that arrays hold after it."""
     signature, leaves = bound.signature, arguments(bound)
     shapes = [shape_of(x) for x in leaves]
-    of = Derivative(signature, outs)
+    of = derivative(signature, outs)
     floats: list[Any] = []
     written: list[Any] = []
     if of.count or outs:
@@ -86,15 +86,16 @@ def _applied(bound: Bound, outs: tuple[int, ...]) -> tuple[Any, list[Any]]:
         floats, written = parts[: of.count], parts[of.count :]
     integers: list[Any] = []
     if of.count < len(signature.results):
-        other = Derivative(signature, is_whole=True)
+        other = derivative(signature, is_whole=True)
         integers = parts_of(other, bind(whole, *leaves, of=other), shapes)
     rest, more = iter(floats), iter(integers)
     numbers = [
-        _in(next(rest), dtype) if dtype.kind == "f" else _in(next(more), dtype)
+        converted(next(rest), dtype) if dtype.kind == "f" else converted(next(more), dtype)
         for dtype in signature.results
     ]
     kinds = [signature.leaves[i].dtype for i in outs]
-    return signature.tree(iter(numbers)), [_in(x, k) for x, k in zip(written, kinds, strict=True)]
+    written = [converted(x, kind) for x, kind in zip(written, kinds, strict=True)]
+    return signature.tree(iter(numbers)), written
 
 
 def arguments(bound: Bound) -> list[Any]:
@@ -105,10 +106,11 @@ def arguments(bound: Bound) -> list[Any]:
     ]
 
 
-def _in(x: Any, dtype: np.dtype) -> Any:
+def converted(x: Any, dtype: np.dtype) -> Any:
+    """A part of a vector in the dtype that it stands for."""
     if x.dtype == dtype:
         return x
-    return x != 0 if dtype == bool else x.astype(dtype)
+    return x != 0 if dtype.kind == "b" else x.astype(dtype)
 
 
 # -- writes ---------------------------------------------------------------------------------------

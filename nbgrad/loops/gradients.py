@@ -1,16 +1,18 @@
 """The value of a call and its gradient, by one kernel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..core.array import Array
 from ..core.primitive import bind, shape_of
 from ..transforms import trees
-from .call import _in, arguments, require_apart
+from .call import arguments, converted, require_apart
 from .calls import Bound
-from .packed import Derivative
+from .packed import derivative
 from .primitive import derived, parts_of
+from .signature import Signature
 
 __all__ = ["value_and_gradients"]
 
@@ -22,31 +24,56 @@ def value_and_gradients(
     positions; None if f returns anything but one float, or an argument holds no float."""
     bound = Bound(f, args, options)
     signature = bound.signature
-    result = signature.entry.result
-    if not (isinstance(result, np.dtype) and result.kind == "f"):
-        return None
-    groups = [_leaves_of(bound, position) for position in positions]
-    floats = [[i for i in group if signature.leaves[i].is_float] for group in groups]
-    if not all(floats):
-        return None
-    require_apart(signature, bound.leaves)
-    wrt = tuple(sorted({i for group in floats for i in group}))
-    of = Derivative(signature, (), wrt)
-    leaves = arguments(bound)
-    vector = bind(derived, *leaves, np.ones(1, of.dtype), of=of)
-    *found, value = parts_of(of, vector, [shape_of(x) for x in leaves])
-    bars = {i: _in(x, signature.leaves[i].dtype) for i, x in zip(wrt, found, strict=True)}
-    kinds = signature.kinds
-    gradients = tuple(
-        _nested(kinds[position], iter([bars.get(i) for i in group]))
-        for position, group in zip(positions, groups, strict=True)
-    )
-    return trees.scalar(_in(value, result)), gradients
+    plan = signature.gradients.get(positions)
+    if plan is None:
+        plan = signature.gradients[positions] = _Plan(signature, positions)
+    return plan(bound) if plan.fits else None
 
 
-def _leaves_of(bound: Bound, position: int) -> list[int]:
+class _Plan:
+    """The kernel of the gradients with respect to arguments at some positions. `fits` says whether
+    there is one."""
+
+    def __init__(self, signature: Signature, positions: tuple[int, ...]):
+        self._signature, result = signature, signature.entry.result
+        groups = [_leaves_of(signature, position) for position in positions]
+        floats = [[i for i in group if signature.leaves[i].is_float] for group in groups]
+        self.fits = isinstance(result, np.dtype) and result.kind == "f" and all(floats)
+        if not self.fits:
+            return
+        self._wrt = tuple(sorted({i for group in floats for i in group}))
+        self._of = derivative(signature, (), self._wrt, is_seeded=True)
+        self._groups = [
+            (signature.kinds[position], group)
+            for position, group in zip(positions, groups, strict=True)
+        ]
+        self._dtypes = [signature.leaves[i].dtype for i in self._wrt]
+        self._result: Any = result
+
+    def __call__(self, bound: Bound) -> tuple[Any, tuple]:
+        of, signature = self._of, self._signature
+        if signature.written:
+            require_apart(signature, bound.leaves)
+        leaves: Sequence = bound.leaves
+        shapes = [shape_of(x) for x in leaves]
+        if any(isinstance(x, Array) for x in leaves):
+            vector = bind(derived, *arguments(bound), of=of)
+        else:
+            vector = derived.evaluate(*leaves, of=of)
+        *found, value = parts_of(of, vector, shapes)
+        found = [converted(x, kind) for x, kind in zip(found, self._dtypes, strict=True)]
+        bars = dict(zip(self._wrt, map(trees.scalar, found), strict=True))
+        gradients = tuple([
+            bars[group[0]] if type(kind) is not tuple
+            else _nested(kind, iter([bars.get(i) for i in group]))
+            for kind, group in self._groups
+        ])  # fmt: skip
+        return trees.scalar(converted(value, self._result)), gradients
+
+
+def _leaves_of(signature: Signature, position: int) -> list[int]:
     """The leaves of the argument at a position."""
-    counts = [_count(kind) for kind in bound.signature.kinds]
+    counts = [_count(kind) for kind in signature.kinds]
     start = sum(counts[:position])
     return list(range(start, start + counts[position]))
 
@@ -57,7 +84,7 @@ def _count(kind: Any) -> int:
     return 0 if hasattr(kind, "value") else 1
 
 
-def _nested(kind: Any, bars: Any) -> Any:
+def _nested(kind: Any, bars: Iterator[Any]) -> Any:
     if isinstance(kind, tuple):
         return tuple(_nested(each, bars) for each in kind)
     return None if hasattr(kind, "value") else next(bars)

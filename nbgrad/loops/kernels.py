@@ -38,7 +38,7 @@ class _Maker:
         """The names of the arguments of the kernel: leaves, cotangent, directions, vector."""
         of = self.derivative
         names = [f"x{i}" for i in range(len(of.signature.leaves))]
-        names += ["ct"] if of.wrt is not None else []
+        names += ["ct"] if of.takes_cotangent else []
         names += [f"d{k}_{i}" for k, moving in enumerate(of.along) for i in moving]
         return dict.fromkeys([*names, "out"])
 

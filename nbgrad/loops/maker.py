@@ -11,7 +11,7 @@ import numpy as np
 from ..adjoints.build import Names, unused
 from ..adjoints.reverse import value_and_cotangents
 from ..adjoints.tangent import tangents
-from ..compiler.front.functions import ArrayType, Constant, Entry, entry_of
+from ..compiler.front.functions import ArrayType, Constant, Entry, array_results, entry_of
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..compiler.sources import of_code
 from ..ir.statements import Function, Pointer
@@ -59,12 +59,16 @@ class _Derivative:
         """The function of which this is a derivative, and its arguments."""
         if isinstance(self.function, _Derivative):
             return self.function.made, self.function.arguments
-        function = entry_of(self.function, self.kinds).function
+        entry = entry_of(self.function, self.kinds)
+        function, results = entry.function, array_results(entry.result)
         code, passed = self.function.__code__, iter(name for name, _ in function.parameters)
-        names = code.co_varnames[: code.co_argcount]
+        names = list(code.co_varnames[: code.co_argcount])
+        new = Names(names)
+        names += [new.new("result").replace("#", "") for _ in results]
+        kinds = [*self.kinds, *(each.kind for each in results)]
         return function, tuple(
             Argument(name, kind, tuple(next(passed) for _ in range(_count(kind))))
-            for name, kind in zip(names, self.kinds, strict=True)
+            for name, kind in zip(names, kinds, strict=True)
         )
 
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
@@ -77,10 +81,12 @@ class _Derivative:
         numbers = {name for name, kind in primal.parameters if not isinstance(kind, Pointer)}
         lengths: list[str] = []
         wrt: list[str] = []
+        results = range(len(self.kinds), len(arguments))  # whose shadows are cotangents
         for i, each in enumerate(arguments):
             if isinstance(each.kind, ArrayType):
                 lengths += [x for x in each.parameters[1 : 1 + each.kind.ndim] if x in numbers]
-                wrt += each.parameters[: i in self.wrt]
+                is_result = i in results and each.kind.dtype.kind == "f"
+                wrt += each.parameters[: i in self.wrt or is_result]
             elif i in self.wrt:
                 wrt += each.parameters
         return self._derived(primal, wrt, lengths)

@@ -6,34 +6,21 @@ arrays with one result.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..adjoints.build import INT, Names, copy, literal, operation
+from ..adjoints.build import INT
 from ..adjoints.reverse import value_and_cotangents
 from ..errors import NbgradError, NoRuleError
-from ..ir.affine import ZERO, Affine, variable
-from ..ir.statements import (
-    Address,
-    Call,
-    For,
-    Function,
-    If,
-    Load,
-    Pointer,
-    PointTo,
-    Raise,
-    Return,
-    Store,
-)
+from ..ir.statements import Call, Function
 from ..ir.walk import with_inner
 from .signature import Signature
 
-__all__ = ["Derivative"]
+__all__ = ["Derivative", "derivative"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +39,12 @@ class Derivative:
     outs: tuple[int, ...] = ()
     wrt: tuple[int, ...] | None = None
     along: tuple[tuple[int, ...], ...] = ()
+    is_seeded: bool = False  # the cotangent is 1, for the only result, and not an argument
     is_whole: bool = False  # the vector of the results that are integers and bools, instead
+
+    @property
+    def takes_cotangent(self) -> bool:
+        return self.wrt is not None and not self.is_seeded
 
     @property
     def dtype(self) -> np.dtype:
@@ -64,7 +56,10 @@ class Derivative:
         return f"{self.signature.name}_{'value' if self.wrt is None else 'vjp'}{len(self.along)}"
 
     def __repr__(self) -> str:
-        return f"{self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_whole}"
+        return (
+            f"{self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_seeded} "
+            f"{self.is_whole}"
+        )
 
     @cached_property
     def count(self) -> int:
@@ -106,11 +101,31 @@ class Derivative:
             raise signature.refusal(f"{type(error).__name__}: {error}") from error
         return _exact(made)
 
+    def changed(self, **changes: Any) -> "Derivative":
+        """The same with other attributes."""
+        same = {each.name: getattr(self, each.name) for each in fields(self)}
+        return derivative(**(same | changes))
+
     def packed(self, by_address: bool) -> Function:
         """The function that fills a vector. Its parameters are the leaves, then the cotangent, then
         the directions, then the vector. They are arrays with their lengths, and numbers; or,
         `by_address`, pointers, and then the lengths of all leaves."""
-        return _Packing(self, by_address).function
+        from .packing import Packing  # which knows derivatives
+
+        return Packing(self, by_address).function
+
+
+@lru_cache(maxsize=8192)
+def derivative(
+    signature: Signature,
+    outs: tuple[int, ...] = (),
+    wrt: tuple[int, ...] | None = None,
+    along: tuple[tuple[int, ...], ...] = (),
+    is_seeded: bool = False,
+    is_whole: bool = False,
+) -> Derivative:
+    """The `Derivative` with these attributes: equal ones are one object."""
+    return Derivative(signature, outs, wrt, along, is_seeded, is_whole)
 
 
 def _tangents(function: Function, wrt: Sequence[str], lengths: Sequence[str]) -> Function:
@@ -136,281 +151,3 @@ def _exact(function: Function) -> Function:
 
     attributes = function.attributes | {"exact"}
     return replace(function, body=change(function.body), attributes=attributes)
-
-
-@dataclass(frozen=True)
-class _Origin:
-    """A parameter or result: of leaf, shadow (`bar`) or seed number `index`, and the directions
-    along which it is differentiated."""
-
-    kind: str
-    index: int
-    along: tuple[int, ...] = ()
-
-
-class _Packing:
-    """Writes the packed function."""
-
-    def __init__(self, of: Derivative, by_address: bool):
-        self._of, self._signature, self._by_address = of, of.signature, by_address
-        self._dtype, self._inner = of.dtype, of.function
-        self._names = Names(())
-        self._parameters: list[tuple[str, Any]] = []
-        self._body: list[Any] = []
-        self._after: list[Any] = []
-        self._scratch: list[str] = []
-        leaves = self._signature.leaves
-        self._lengths: dict[int, list[str]] = {}
-        self._values = [self._taken(f"x{i}", i, leaf.dtype) for i, leaf in enumerate(leaves)]
-        self._ct = None if of.wrt is None else self._vector("ct")
-        self._directions = [
-            {i: self._taken(f"d{k}_{i}", i, leaves[i].dtype) for i in moving}
-            for k, moving in enumerate(of.along)
-        ]
-        self._out = self._vector("out")
-        if by_address:
-            for i, leaf in enumerate(leaves):
-                self._lengths[i] = [f"x{i}_n{axis}" for axis in range(leaf.ndim or 0)]
-                self._parameters += [(name, INT) for name in self._lengths[i]]
-        self._load()
-        self._sizes = {i: self._product(lengths) for i, lengths in self._lengths.items()}
-        places = of.outs if of.wrt is None else of.wrt
-        self._out_at = self._offsets(places, 0 if of.wrt is not None else of.count)
-        self._ct_at = self._offsets(of.outs, of.count)
-        self._call()
-        self.function = Function(
-            of.name, tuple(self._parameters),
-            (*self._body, *self._after, *(Call("freed", (x,)) for x in self._scratch), Return()),
-            (), frozenset(["exact"]),
-        )  # fmt: skip
-
-    # -- parameters -------------------------------------------------------------------------------
-
-    def _taken(self, name: str, leaf: int, dtype: np.dtype) -> str:
-        ndim = self._signature.leaves[leaf].ndim
-        self._names.new(name)
-        if ndim is None and not self._by_address:
-            self._parameters.append((name, dtype))
-            return name
-        self._parameters.append((name, Pointer(dtype)))
-        if ndim is not None and not self._by_address:
-            lengths = [self._names.new(f"{name}_n{axis}") for axis in range(ndim)]
-            self._parameters += [(each, INT) for each in lengths]
-            self._lengths.setdefault(leaf, lengths)
-        return name
-
-    def _vector(self, name: str) -> str:
-        self._names.new(name)
-        self._parameters.append((name, Pointer(self._dtype)))
-        if not self._by_address:
-            self._parameters.append((self._names.new(f"{name}_n0"), INT))
-        return name
-
-    def _load(self) -> None:
-        """Read numbers that are passed by address."""
-        if not self._by_address:
-            return
-        leaves = self._signature.leaves
-        every = [(self._values, i) for i in range(len(leaves))]
-        every += [(numbers, i) for numbers in self._directions for i in numbers]
-        for values, i in every:
-            if leaves[i].ndim is None:
-                number = self._names.new("number")
-                self._body.append(Load(number, values[i], ZERO, leaves[i].dtype))
-                values[i] = number
-
-    def _product(self, lengths: Sequence[str]) -> Any:
-        size: Any = literal(1, INT)
-        for length in lengths:
-            new = self._names.new("size")
-            self._body.append(operation(new, "multiply", (size, length), INT))
-            size = new
-        return size
-
-    def _offsets(self, places: Sequence[int], start: int) -> dict[int, Any]:
-        """The positions of leaves that follow one another in a vector; -1 is the end."""
-        found: dict[int, Any] = {}
-        at: Any = literal(start, INT)
-        for i in places:
-            found[i] = at
-            size = self._sizes.get(i) if self._signature.leaves[i].ndim is not None else None
-            new = self._names.new("at")
-            self._body.append(
-                operation(new, "add", (at, literal(1, INT) if size is None else size), INT)
-            )
-            at = new
-        found[-1] = at
-        return found
-
-    # -- buffers ----------------------------------------------------------------------------------
-
-    def _at(self, offset: Any) -> Affine:
-        return variable(offset) if isinstance(offset, str) else Affine(offset.number, ())
-
-    def _room(self, leaf: int, dtype: np.dtype) -> str:
-        """A buffer of the heap for as many elements as a leaf has."""
-        size, place, missing = (self._names.new(x) for x in ("bytes", "room", "missing"))
-        more = self._names.new("bytes")
-        self._body += [
-            operation(size, "multiply", (self._sizes[leaf], literal(dtype.itemsize, INT)), INT),
-            operation(more, "add", (size, literal(64, INT)), INT),
-            Call("resized", (literal(0, INT), more), (place,), (INT,)),
-            operation(missing, "equal", (place, literal(0, INT)), np.dtype(bool), INT),
-            If(missing, (Raise("MemoryError", "no memory for a copy of an argument"),)),
-        ]
-        buffer = self._names.new("copy")
-        self._body.append(PointTo(buffer, place, dtype))
-        self._scratch.append(place)
-        return buffer
-
-    def _fill(
-        self, to: str, at: Any, dtype: np.dtype, leaf: int, source: tuple[str, Any] | None,
-        made: list[Any], source_dtype: np.dtype | None = None,
-    ) -> None:  # fmt: skip
-        """Copy as many elements as a leaf has, or set them to zero."""
-        axis = self._names.new("i")
-        inner: list[Any] = []
-        value: Any = literal(0, dtype)
-        if source is not None:
-            buffer, start = source
-            found, kind = self._names.new("element"), source_dtype or dtype
-            inner.append(Load(found, buffer, self._at(start).plus(variable(axis)), kind))
-            value = found
-            if kind != dtype:
-                value = self._names.new("element")
-                inner.append(copy(value, found, dtype))
-        inner.append(Store(to, self._at(at).plus(variable(axis)), value, dtype))
-        size = self._sizes[leaf]
-        made.append(For(axis, 0, size if isinstance(size, str) else size.number, tuple(inner)))
-
-    # -- the call ---------------------------------------------------------------------------------
-
-    def _origins(self) -> tuple[dict[str, _Origin], list[_Origin]]:
-        """The origins of the parameters and of the results of the inner function."""
-        of, leaves = self._of, self._signature.leaves
-        count = len(self._signature.primal.parameters)
-        parameters = self._inner.parameters
-        origins = {leaf.name: _Origin("leaf", i) for i, leaf in enumerate(leaves)}
-        results = [_Origin("result", i) for i in range(len(self._signature.results))]
-        if of.wrt is not None:
-            seeds = iter(range(of.count))
-            by_name = {f"{leaf.name}.bar": i for i, leaf in enumerate(leaves)}
-            wanted = sorted({*of.wrt, *of.outs})
-            numbers = [i for i in wanted if leaves[i].ndim is None]
-            shadows = [n for n, _ in parameters[count:] if n in by_name]
-            origins |= {name: _Origin("bar", by_name[name]) for name in shadows}
-            for name, _ in parameters[count + len(shadows) :][: of.count]:
-                origins[name] = _Origin("seed", next(seeds))
-            results += [_Origin("bar", i) for i in numbers]
-            count += len(shadows) + of.count
-        for k in range(len(of.along)):
-            before = [n for n, _ in parameters[:count]]
-            while count < len(parameters) and self._order(parameters[count][0], before) is not None:
-                name = parameters[count][0]
-                old = origins[self._order(name, before)]  # pyright: ignore
-                origins[name] = replace(old, along=(*old.along, k))
-                count += 1
-            floats = [
-                replace(each, along=(*each.along, k))
-                for each in results if self._is_float(each)
-            ]  # fmt: skip
-            results += floats
-        return origins, results
-
-    def _is_float(self, origin: _Origin) -> bool:
-        return origin.kind == "bar" or self._signature.results[origin.index].kind == "f"
-
-    @staticmethod
-    def _order(name: str, before: Sequence[str]) -> str | None:
-        """The parameter of which another one is the tangent."""
-        stem = name.rpartition(".dot")[0]
-        return stem if stem in before else None
-
-    def _call(self) -> None:
-        of, inner = self._of, self._inner
-        origins, results = self._origins()
-        every = tuple(range(len(of.along)))
-        given: list[Any] = []
-        lengths = self._signature.lengths
-        passed = {
-            name: ours
-            for name, ours in zip(
-                lengths, [n for i in sorted(self._lengths) for n in self._lengths[i]], strict=True
-            )
-        }
-        for name, kind in inner.parameters:
-            if name in passed:
-                given.append(passed[name])
-                continue
-            origin = origins[name]
-            if isinstance(kind, Pointer):
-                given.append(self._buffer(origin, kind.dtype, origin.along == every))
-            else:
-                given.append(self._number(origin, kind))
-        names = [self._names.new("result") for _ in inner.results]
-        self._body.append(Call(inner, tuple(given), tuple(names), inner.results))
-        place = 0
-        end = self._out_at[-1] if of.wrt is not None else literal(0, INT)
-        for name, origin, dtype in zip(names, results, inner.results, strict=True):
-            if origin.along != every:
-                continue
-            if origin.kind == "bar":
-                if origin.index in self._out_at:
-                    self._put(name, dtype, self._at(self._out_at[origin.index]))
-            elif of.takes(dtype):
-                self._put(name, dtype, self._at(end).shifted(place))
-                place += 1
-
-    def _put(self, name: str, dtype: np.dtype, at: Affine) -> None:
-        value = name
-        if dtype != self._dtype:
-            value = self._names.new("value")
-            self._after.append(copy(value, name, self._dtype))
-        self._after.append(Store(self._out, at, value, self._dtype))
-
-    def _number(self, origin: _Origin, dtype: np.dtype) -> Any:
-        """A number as the inner function takes it."""
-        if origin.kind == "seed":
-            if origin.along:
-                return literal(0, dtype)
-            name = self._names.new("seed")
-            self._body.append(Load(name, self._ct, Affine(origin.index, ()), self._dtype))  # pyright: ignore
-            if dtype == self._dtype:
-                return name
-            value = self._names.new("seed")
-            self._body.append(copy(value, name, dtype))
-            return value
-        if not origin.along:
-            return self._values[origin.index]
-        if len(origin.along) > 1:
-            return literal(0, dtype)
-        return self._directions[origin.along[0]].get(origin.index, literal(0, dtype))
-
-    def _buffer(self, origin: _Origin, dtype: np.dtype, is_whole: bool) -> Address:
-        """A buffer as the inner function takes it, with its elements at the start."""
-        i, of = origin.index, self._of
-        source: tuple[str, Any] | None = None
-        zero = literal(0, INT)
-        kind = dtype
-        is_result = is_whole and (
-            (origin.kind == "bar" and i in (of.wrt or ()))
-            or (origin.kind == "leaf" and of.wrt is None and i in of.outs)
-        )
-        if origin.kind == "bar":
-            if not origin.along and i in of.outs:
-                source, kind = (self._ct, self._ct_at[i]), self._dtype  # pyright: ignore
-        elif not origin.along:
-            source = self._values[i], zero
-        elif len(origin.along) == 1 and i in self._directions[origin.along[0]]:
-            source = self._directions[origin.along[0]][i], zero
-        if origin.kind == "leaf" and i not in self._signature.written and source is not None:
-            return Address(source[0], ZERO, dtype)
-        if is_result and dtype == self._dtype:
-            at = self._out_at[i]
-            self._fill(self._out, at, dtype, i, source, self._body, kind)
-            return Address(self._out, self._at(at), dtype)
-        buffer = self._room(i, dtype)
-        self._fill(buffer, zero, dtype, i, source, self._body, kind)
-        if is_result:
-            self._fill(self._out, self._out_at[i], self._dtype, i, (buffer, zero), self._after, dtype)
-        return Address(buffer, ZERO, dtype)

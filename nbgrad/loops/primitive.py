@@ -8,7 +8,6 @@ with respect to c is `F[d, e, u]`. So forward mode of reverse mode is all that a
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -46,12 +45,12 @@ class _Given:
         count = len(of.signature.leaves)
         self.leaves = list(args[:count])
         rest = iter(args[count:])
-        self.ct = None if of.wrt is None else next(rest)
+        self.ct = next(rest) if of.takes_cotangent else None
         self.along = [[next(rest) for _ in moving] for moving in of.along]
 
     def bound(self, of: Derivative, ct: Any, along: Sequence[Sequence]) -> Any:
         """Another derivative at the same leaves."""
-        cotangent = () if of.wrt is None else (ct,)
+        cotangent = (ct,) if of.takes_cotangent else ()
         return bind(derived, *self.leaves, *cotangent, *(x for d in along for x in d), of=of)
 
 
@@ -66,11 +65,12 @@ class _Derived(Primitive):
 
     def evaluate(self, *args, of: Derivative):
         leaves = of.signature.leaves
+        shapes = [shape_of(x) for x in args[: len(leaves)]]
         kinds: list[Leaf | None] = [*leaves]
-        kinds += [None] * (of.wrt is not None)
+        kinds += [None] * of.takes_cotangent
         kinds += [leaves[i] for moving in of.along for i in moving]
         given = [_as_argument(x, kind, of.dtype) for x, kind in zip(args, kinds, strict=True)]
-        return filled(of, of.size([shape_of(x) for x in args[: len(leaves)]]), given)
+        return filled(of, of.size(shapes), given)
 
     def pullback(self, ct, out, args, need, of: Derivative):
         given = _Given(of, args)
@@ -78,29 +78,30 @@ class _Derived(Primitive):
         shapes = [shape_of(x) for x in given.leaves]
         found: list[Any] = [None] * len(args)
         floats = [i for i in range(count) if need[i]]
+        u: list[Any] = []
         # The vector's cotangent as a direction of the leaves `u`, and as one of the value `c`.
         if of.wrt is None:
-            terms = [(of, ct, [])]
+            terms = [(of, ct, ())]
         else:
             ends = sum(prod(shapes[i]) for i in of.wrt)
-            u = parts_of(replace(of, is_whole=False), ct, shapes)[: len(of.wrt)]
+            u = parts_of(of, ct, shapes)[: len(of.wrt)]
             c = ct[ends:]
             if width := of.width(shapes) - of.count:
                 c = np.concatenate([c, np.zeros(width, of.dtype)])
-            terms = [(of, given.ct, [(of.wrt, u)]), (of, c, [])] if of.wrt else [(of, c, [])]
-        for _, c, more in terms:
+            terms = [(of, given.ct, [(of.wrt, u)]), (of.changed(is_seeded=False), c, ())]
+        for kind, c, more in terms:
             along = [*zip(of.along, given.along, strict=True), *more]
-            self._pull(of, given, c, along, floats, found, shapes, 0)
-            at = count + (of.wrt is not None)
+            self._pull(kind, given, c, along, floats, found, shapes, 0)
+            at = count + of.takes_cotangent
             for j, moving in enumerate(of.along):
                 wanted = [i for i, needs in zip(moving, need[at:], strict=False) if needs]
                 others = [*along[:j], *along[j + 1 :]]
-                self._pull(of, given, c, others, wanted, found, shapes, at, moving)
+                self._pull(kind, given, c, others, wanted, found, shapes, at, moving)
                 at += len(moving)
-        if of.wrt and need[count]:
+        if of.takes_cotangent and need[count]:
             along = [*of.along, of.wrt]
-            value = replace(of, wrt=None, along=tuple(along))
-            found[count] = given.bound(value, None, [*given.along, u])  # pyright: ignore
+            value = of.changed(wrt=None, along=tuple(along))
+            found[count] = given.bound(value, None, [*given.along, u])
         return found
 
     @staticmethod
@@ -111,7 +112,7 @@ class _Derived(Primitive):
         """Add the cotangents of leaves `wrt` to those from position `start` on."""
         if not wrt:
             return
-        new = replace(of, wrt=tuple(wrt), along=tuple(moving for moving, _ in along))
+        new = of.changed(wrt=tuple(wrt), along=tuple(moving for moving, _ in along))
         vector = given.bound(new, ct, [d for _, d in along])
         for i, part in zip(wrt, parts_of(new, vector, shapes), strict=False):
             at = start + (i if places is None else places.index(i))
@@ -125,10 +126,10 @@ class _Derived(Primitive):
         leaves = of.signature.leaves
         moving = tuple(i for i in range(count) if tangents[i] is not None and leaves[i].is_float)
         if moving:
-            new = replace(of, along=(*of.along, moving))
+            new = of.changed(along=(*of.along, moving))
             terms.append(given.bound(new, given.ct, [*given.along, [tangents[i] for i in moving]]))
         at = count
-        if of.wrt is not None:
+        if of.takes_cotangent:
             if tangents[at] is not None:
                 vector = given.bound(of, tangents[at], given.along)
                 ends = sum(prod(shapes[i]) for i in of.wrt)
@@ -142,7 +143,7 @@ class _Derived(Primitive):
                 along = (*of.along[:j], tuple(i for i, _ in moved), *of.along[j + 1 :])
                 every = [*given.along]
                 every[j] = [x for _, x in moved]
-                terms.append(given.bound(replace(of, along=along), given.ct, every))
+                terms.append(given.bound(of.changed(along=along), given.ct, every))
         if not terms:
             return np.zeros(shape_of(out), of.dtype)
         total = terms[0]
@@ -154,7 +155,7 @@ class _Derived(Primitive):
         of: Derivative = symbol.params["of"]
         leaves = of.signature.leaves
         kinds = [leaf.dtype for leaf in leaves]
-        kinds += [of.dtype] * (of.wrt is not None)
+        kinds += [of.dtype] * of.takes_cotangent
         kinds += [leaves[i].dtype for moving in of.along for i in moving]
         given = [
             graph.broadcast(graph.cast(x, kind), x.shape or (1,))  # numbers are passed by address

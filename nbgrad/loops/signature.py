@@ -43,6 +43,11 @@ class Signature:
     function: FunctionType
     kinds: tuple[Any, ...]
 
+    @cached_property
+    def gradients(self) -> dict[Any, Any]:
+        """What is known about gradients with respect to some arguments."""
+        return {}
+
     @property
     def name(self) -> str:
         return self.function.__name__
@@ -60,6 +65,8 @@ class Signature:
             return entry_of(self.function, self.kinds)
         except Unsupported as refused:
             raise self.refusal(str(refused)) from None
+        except ImportError:  # the source is asked for
+            raise self.refusal("its source is not known") from None
 
     def refusal(self, why: str) -> NoRuleError:
         """The error for a function that cannot be differentiated."""
@@ -137,7 +144,8 @@ class Signature:
             self._body.body, names, outs,
             lambda x: dtypes.get(x, integer) if isinstance(x, str) else x.dtype,
         )  # fmt: skip
-        return {i for i in self.written if self.leaves[i].name in active and self.leaves[i].is_float}
+        leaves = self.leaves
+        return {i for i in self.written if leaves[i].name in active and leaves[i].is_float}
 
     @cached_property
     def results(self) -> tuple[np.dtype, ...]:

@@ -15,8 +15,8 @@ from ..errors import DimensionMismatch, GraphError, require_unmasked
 from ..values.batched import Batched
 from ..values.tracked import below
 from . import trees
-from .run import array_leaves
 from .direct import callee
+from .run import array_leaves
 from .transformed import transformed
 
 

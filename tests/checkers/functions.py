@@ -164,7 +164,7 @@ class _Text:
                 self._call(each, depth)
             case PointTo(target, address, dtype):
                 self._words.add(target)
-                self._add(f"{self._defined(target, dtype)} = memory[{self._operand(address)}]",
+                self._add(f"{self._defined(target, dtype)} = memory({self._operand(address)})",
                           depth)  # fmt: skip
             case Return(values):
                 self._add(f"return ({''.join(self._operand(x) + ', ' for x in values)})", depth)
@@ -310,6 +310,10 @@ def _resized(old: int, size: int) -> tuple[int]:
     return (key,)
 
 
+def _words(key: int) -> Memory:
+    return _memory[key] if key else Memory()
+
+
 def _freed(key: int) -> None:
     if key:
         _memory.pop(key).clear()
@@ -356,5 +360,5 @@ _FUNCTIONS: dict[str, Callable] = {
 }  # fmt: skip
 _SPACE: dict[str, Any] = {
     "tick": _tick, "single": single, "wrapped": wrapped, "functions": _FUNCTIONS, "libm": LIBM,
-    "memory": _memory, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
+    "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
 }  # fmt: skip

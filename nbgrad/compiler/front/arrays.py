@@ -3,7 +3,7 @@
 import contextlib
 import operator
 from collections.abc import Iterator, Sequence
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from ...ir.statements import For, Literal, Raise
 from .elements import position, product, row_strides
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import INT, Array, Known, Lazy, Number, Value
+from .values import INT, Array, Known, Lazy, Number, Place, Value
+
+if TYPE_CHECKING:
+    from .functions import ArrayResult
 
 __all__ = [
     "assign", "broadcast", "count_of", "fill", "fresh", "in_memory", "is_array", "is_one",
-    "is_view", "lazy", "nest", "number", "position_of", "require", "require_same", "same_length",
-    "shape_of",
+    "is_view", "lazy", "nest", "number", "position_of", "require", "require_same", "returned_array",
+    "same_length", "shape_of",
 ]  # fmt: skip
 
 
@@ -223,3 +226,16 @@ def _is_safe(target: Array, source: Array, aligned: bool) -> bool:
             same_length(x, y) for x, y in zip(target.shape[1:], source.shape[1:], strict=True)
         )  # fmt: skip
     return [x.operand for x in target.strides] == [x.operand for x in source.strides]
+
+
+def returned_array(emit: FunctionBuilder, name: str, value: Value) -> "ArrayResult":
+    """Write an array that is returned into an array of the caller."""
+    from .functions import ArrayResult, ArrayType  # which builds functions
+
+    found = lazy(emit, value)
+    shape = tuple(Number(f"{name}_n{i}", INT, True) for i in range(len(found.shape)))
+    for length, given in zip(found.shape, shape, strict=True):
+        same = emit.operation(operator.eq, length, given)
+        require(emit, same, "the array for a result has another shape")
+    fill(emit, Array(Place(name, found.dtype), shape), found)
+    return ArrayResult(name, ArrayType(found.dtype, len(shape)))

@@ -14,12 +14,12 @@ from . import dtypes, operators
 from .arrays import in_memory
 from .elements import attribute
 from .emit import FunctionBuilder
-from .functions import Entry, entry_of, flattened, type_of
+from .functions import Entry, array_results, entry_of, flattened, type_of
 from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
 from .values import BOOL, DOUBLE, INT, Known, Number, Value, members
 
-__all__ = ["call"]
+__all__ = ["call", "read_in_place"]
 
 _ROWS: dict[Any, str] = {
     abs: "abs", math.fabs: "abs", np.abs: "abs", math.sqrt: "sqrt", np.sqrt: "sqrt",
@@ -163,12 +163,26 @@ def _function(emit: FunctionBuilder, function: FunctionType, operands: Sequence[
     """A function of ours."""
     operands = _filled(function, operands)
     if "part" in getattr(function, "attributes", ()) and definition_of(function).ends_once:
-        from .walk import Walk  # which reads calls
+        return read_in_place(emit, function, operands)
+    entry = entry_of(function, tuple(map(type_of, operands)))
+    if array_results(entry.result):
+        return read_in_place(emit, function, operands)
+    return called(emit, entry, operands)
 
-        walk = Walk(emit, function, operands, inlined=True)
-        walk.run()
-        return Known(None) if walk.result is None else walk.result
-    return called(emit, entry_of(function, tuple(map(type_of, operands))), operands)
+
+def read_in_place(
+    emit: FunctionBuilder, function: FunctionType, operands: Sequence[Value]
+) -> Value:
+    """The result of a function, which is read in the place of its call."""
+    from .walk import Walk  # which reads calls
+
+    if not definition_of(function).ends_once:
+        raise Unsupported(
+            f"{function.__name__}, which returns an array from several places: return it at the end"
+        )
+    walk = Walk(emit, function, operands, inlined=True)
+    walk.run()
+    return Known(None) if walk.result is None else walk.result
 
 
 def called(emit: FunctionBuilder, entry: Entry, operands: Sequence[Value]) -> Value:

@@ -17,9 +17,11 @@ from .syntax import Unsupported
 from .values import INT, Array, Known, Number, Place, Value, dtype_of
 
 __all__ = [
+    "ArrayResult",
     "ArrayType",
     "Constant",
     "Entry",
+    "array_results",
     "entry_of",
     "flattened",
     "function_of",
@@ -46,9 +48,18 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class ArrayResult:
+    """A result that is an array: the function writes it into an array of the caller, which is its
+    parameter `name`, with the lengths behind it. Raises ValueError for one of other lengths."""
+
+    name: str
+    kind: ArrayType
+
+
+@dataclass(frozen=True)
 class Entry:
-    """A function, and its result: a dtype, a tuple of such, or None. `find` gives the functions of
-    ours that scalar code in it calls, by name."""
+    """A function, and its result: a dtype, an `ArrayResult`, a tuple of such, or None. `find` gives
+    the functions of ours that scalar code in it calls, by name."""
 
     function: Function
     result: Any
@@ -115,6 +126,9 @@ def _read(function: Any, kinds: tuple) -> Entry:
     result = walk.result
     dtypes = tuple(_leaves(result))
     name = ".".join([function.__name__, *filter(None, map(_label, kinds))])
+    for each in array_results(result):
+        parameters.append((each.name, Pointer(each.kind.dtype)))
+        parameters += [(f"{each.name}_n{i}", INT) for i in range(each.kind.ndim)]
     made = Function(name, tuple(parameters), (*emit.top, *body), dtypes, frozenset(emit.attributes))
     return Entry(made, result)
 
@@ -152,7 +166,14 @@ def _label(kind: Any) -> str:
 def _leaves(result: Any) -> list[np.dtype]:
     if isinstance(result, tuple):
         return [leaf for part in result for leaf in _leaves(part)]
-    return [] if result is None else [result]
+    return [result] if isinstance(result, np.dtype) else []
+
+
+def array_results(result: Any) -> list[ArrayResult]:
+    """The arrays in a result."""
+    if isinstance(result, tuple):
+        return [each for part in result for each in array_results(part)]
+    return [result] if isinstance(result, ArrayResult) else []
 
 
 def _parameter(

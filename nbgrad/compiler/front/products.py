@@ -1,7 +1,6 @@
 """Products of arrays, and linear algebra as loops that are read like any other function."""
 
 import operator
-from collections.abc import Callable
 from types import FunctionType
 
 import numpy as np
@@ -94,14 +93,11 @@ def trace(emit: FunctionBuilder, a: Value) -> Value:
 # -- functions of Python --------------------------------------------------------------------------
 
 
-def read(emit: FunctionBuilder, function: Callable, *operands: Value) -> Value:
+def read(emit: FunctionBuilder, function: FunctionType, *operands: Value) -> Value:
     """The result of a function of Python, which is read in the place of its call."""
-    from .walk import Walk  # which reads calls
+    from .calls import read_in_place  # which calls functions of arrays
 
-    assert isinstance(function, FunctionType)
-    walk = Walk(emit, function, [in_memory(emit, x) for x in operands], inlined=True)
-    walk.run()
-    return Known(None) if walk.result is None else walk.result
+    return read_in_place(emit, function, [in_memory(emit, x) for x in operands])
 
 
 def _square(emit: FunctionBuilder, a: Value, name: str) -> Array:

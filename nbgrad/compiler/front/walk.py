@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from ...ir.statements import Break, Continue, For, If, Literal, Raise, Return, Statement, While
-from .arrays import assign, in_memory, is_view
+from .arrays import assign, in_memory, is_view, returned_array
 from .elements import element, set_element
 from .emit import FunctionBuilder
 from .expressions import OPERATORS, Expressions, refuse
 from .syntax import Unsupported, definition_of, line_of
-from .values import INT, UINT, Array, Known, Number, Value, members
+from .values import INT, UINT, Array, Known, Lazy, Number, Value, members
 
 _END = (Break, Continue, Raise, Return)
 
@@ -245,6 +245,7 @@ class Walk:
         if self._inlined:
             self.result = in_memory(self._emit, value)
             return
+        self._arrays = 0
         numbers, dtypes = self._returned(value)
         if self._returns and dtypes != self.result:
             raise Unsupported("results of several types")
@@ -258,6 +259,9 @@ class Walk:
             return [x for numbers, _ in parts for x in numbers], tuple(d for _, d in parts)
         if isinstance(value, Known) and value.value is None:
             return [], None
+        if isinstance(value, (Array, Lazy)):
+            self._arrays += 1
+            return [], returned_array(self._emit, f"return.{self._arrays - 1}", value)
         number = self._emit.typed(value)
         return [number.operand], number.dtype
 

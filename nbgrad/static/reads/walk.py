@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.numba_api import CPUDispatcher
 from ...core.array import Array
 from ...core.primitive import Primitive
 from ...core.remade import Remade, Wrapper
@@ -34,7 +35,7 @@ from .uses import Keys, Uses, merge, uses
 _VALUES = (int, float, complex, str, bytes, type(None), np.generic)
 _LEAVES = (
     np.ndarray, Array, types.BuiltinFunctionType, np.ufunc, np.random.Generator, slice, range,
-    type(Ellipsis), np.dtype,
+    type(Ellipsis), np.dtype, CPUDispatcher,
 )  # fmt: skip
 # A function that reaches more is not walked any further; longer containers are not looked into.
 _MOST, _LONGEST = 50_000, 4096

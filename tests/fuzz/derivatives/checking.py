@@ -69,7 +69,7 @@ def expected(program: Drawn, rng: np.random.Generator) -> Expected:
     Budget.left = BUDGET
     try:
         found = space["drawn"](**given)
-    except (Wild, IndexError, ZeroDivisionError, OverflowError, RecursionError) as error:
+    except (Wild, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise Unusable(str(error)) from error
     results = list(found) if isinstance(found, tuple) else [] if found is None else [found]
     arrays = {name: x.elements for name, x in given.items() if isinstance(x, Array)}

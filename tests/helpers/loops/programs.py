@@ -267,6 +267,35 @@ def wrapped(a, k):
     return s
 
 
+def made_inside(a, x):
+    n = a.shape[0]
+    b = np.zeros(n)
+    for i in range(n):
+        c = np.empty(i + 1)
+        for j in range(i + 1):
+            c[j] = a[j] * x + b[i - j]
+        for j in range(i + 1):
+            b[i] += c[j] * c[i - j]
+    return b[n - 1] * b[0]
+
+
+def whole_arrays(a, b):
+    c = a * b + np.sin(a)
+    for i in range(3):
+        c[:] = c * a - b[i]
+        a[1:] = c[:-1] * 0.5
+    return np.sum(c * c)
+
+
+def checked(a, x):
+    s = x
+    for i in range(a.shape[0]):
+        if s > 1e6:
+            raise ValueError("too large")
+        s = s * a[i] + math.sin(s)
+    return s
+
+
 def programs(seed=3):
     """Each function, the places of its active arguments, and its arguments."""
     r = np.random.default_rng(seed)
@@ -304,4 +333,7 @@ def programs(seed=3):
         (flagged, (0,), (some(9),)),
         (root_of_one, (0,), (1.0,)),
         (wrapped, (0,), (some(8), 2)),
+        (made_inside, (0, 1), (some(5), 0.7)),
+        (whole_arrays, (0, 1), (some(5), some(5))),
+        (checked, (0, 1), (some(6), 0.7)),
     ]
