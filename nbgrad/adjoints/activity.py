@@ -65,7 +65,7 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             yield source, target  # one memory: what is written through one is read through others
             yield target, source
         case Assign(target=target, body=body, operands=(x,), dtype=dtype) if body is COPY:
-            if dtype.kind == "i" and isinstance(x, str):  # the copy of an address
+            if dtype.kind == "i" and isinstance(x, str) and not is_float(x):  # of an address
                 yield x, target
                 yield target, x
         case Call(function="resized", arguments=(address, _), results=(target,)):

@@ -57,6 +57,7 @@ class Adjoint:
         """The variable that is the cotangent of a value or a variable."""
         bar = self._shadow(name)
         if bar not in self.declared:
+            self._names.take([bar])
             dtype = self._dtypes[name]
             self._dtypes[bar] = dtype
             self.declared[bar] = Variable(bar, literal(0, dtype), dtype)

@@ -81,11 +81,11 @@ class _Exits:
                     if must and must_too:
                         made.append(replace(each, then=tuple(first), otherwise=tuple(second)))
                         return made, may or may_too, True
-                    if must and not may_too:
+                    if must and may and not may_too:
                         more, may_more, ends = self._sequence(rest)
                         made.append(replace(each, then=tuple(first), otherwise=(*second, *more)))
                         return made, may or may_more, ends
-                    if must_too and not may:
+                    if must_too and may_too and not may:
                         more, may_more, ends = self._sequence(rest)
                         made.append(replace(each, then=(*first, *more), otherwise=tuple(second)))
                         return made, may_too or may_more, ends

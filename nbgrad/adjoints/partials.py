@@ -39,6 +39,10 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "power_of": ("select((x == 0.0) & (y == 0.0), 0.0, v * y * x ** (y - 1.0))",
                  "select(u == 0.0, 0.0, v * u * log(select(x == 0.0, 1.0, x)))"),
 }  # fmt: skip
+_TEXTS |= dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+                         "and", "or", "xor", "floor_quotient"), ("", ""))  # fmt: skip
+_TEXTS |= dict.fromkeys(("invert", "np.isfinite", "np.signbit"), ("",))
+_TEXTS["modulo"] = "v", "-(v * np.floor(x / y))"
 _LIBRARY = {
     "pow": "power_of",
     "acos": "arccos",

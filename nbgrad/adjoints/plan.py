@@ -181,7 +181,7 @@ class Plan:
             if not inner(x)
         }
         again: dict[int, Any] = {}
-        names = [name for name, _ in store.at.terms]
+        names: list[Any] = [name for name, _ in store.at.terms]
         while names:
             name = names.pop()
             statement = inside.get(name)

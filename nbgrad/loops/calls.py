@@ -56,7 +56,12 @@ class Bound:
             return _PYTHON[kind]
         if isinstance(x, tuple):
             return tuple([self._kind(each) for each in x])
-        return Constant(x)
+        if x is None or isinstance(x, (str, type, np.dtype)) or callable(x):
+            return Constant(x)
+        raise NoRuleError(
+            f"an argument of type {type(x).__name__}: derivatives of Numba functions take numbers, "
+            "arrays, tuples of them, None, strings and functions"
+        )
 
 
 _PYTHON = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}

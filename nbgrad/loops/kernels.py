@@ -11,6 +11,7 @@ import numpy as np
 from ..compiler.front.functions import Entry
 from ..compiler.kernel import Kernel, kernel_from_ir
 from .packed import Derivative
+from .status import error_of
 
 __all__ = ["device_of", "kernel_of"]
 
@@ -40,7 +41,7 @@ class _Maker:
         names = [f"x{i}" for i in range(len(of.signature.leaves))]
         names += ["ct"] if of.takes_cotangent else []
         names += [f"d{k}_{i}" for k, moving in enumerate(of.along) for i in moving]
-        return dict.fromkeys([*names, "out"])
+        return dict.fromkeys([*names, "out", *([] if self.by_address else ["status"])])
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
         return Entry(self.derivative.packed(self.by_address), None, _find)
@@ -68,7 +69,10 @@ def device_of(derivative: Derivative) -> Any:
 
 
 def filled(derivative: Derivative, size: int, arguments: list[Any]) -> np.ndarray:
-    """The vector for arguments of the kernel."""
-    out = np.empty(size, derivative.dtype)
-    kernel_of(derivative)(*arguments, out)
+    """The vector for arguments of the kernel. Raises what the function raises."""
+    out, status = np.empty(size, derivative.dtype), np.zeros(1, np.int64)
+    kernel_of(derivative)(*arguments, out, status)
+    if number := status.item():
+        kind, message = error_of(derivative.signature.errors[number - 1])
+        raise kind(message)
     return out

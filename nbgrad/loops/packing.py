@@ -24,8 +24,10 @@ from ..ir.statements import (
     Raise,
     Return,
     Store,
+    Variable,
 )
 from .packed import Derivative
+from .status import with_status
 
 __all__ = ["Packing"]
 
@@ -50,6 +52,7 @@ class Packing:
         self._parameters: list[tuple[str, Any]] = []
         self._body: list[Any] = []
         self._after: list[Any] = []
+        self._declared: list[Variable] = []
         self._scratch: list[str] = []
         leaves = self._signature.leaves
         self._lengths: dict[int, list[str]] = {}
@@ -60,6 +63,8 @@ class Packing:
             for k, moving in enumerate(of.along)
         ]
         self._out = self._vector("out")
+        if not by_address:
+            self._parameters += [("status", Pointer(INT)), ("status_n0", INT)]
         if by_address:
             for i, leaf in enumerate(leaves):
                 self._lengths[i] = [f"x{i}_n{axis}" for axis in range(leaf.ndim or 0)]
@@ -69,12 +74,25 @@ class Packing:
         places = of.outs if of.wrt is None else of.wrt
         self._out_at = self._offsets(places, 0 if of.wrt is not None else of.count)
         self._ct_at = self._offsets(of.outs, of.count)
+        # By address, the status stands behind the vector.
+        self._status = ("status", ZERO, INT)
+        if by_address:
+            place = self._out_at[-1]
+            if of.wrt is not None:
+                place = self._names.new("at")
+                end = self._out_at[-1], literal(of.count, INT)
+                self._body.append(operation(place, "add", end, INT))
+            self._status = (self._out, self._at(place), self._dtype)
+        buffer, at, dtype = self._status
+        self._body.append(Store(buffer, at, literal(0, dtype), dtype))
         self._call()
-        self.function = Function(
+        whole = Function(
             of.name, tuple(self._parameters),
-            (*self._body, *self._after, *(Call("freed", (x,)) for x in self._scratch), Return()),
+            (*self._declared, *self._body, *self._after,
+             *(Call("freed", (x,)) for x in self._scratch), Return()),
             (), frozenset(["exact"]),
         )  # fmt: skip
+        self.function = with_status(whole, self._status, of.signature.errors)
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -141,17 +159,19 @@ class Packing:
 
     def _room(self, leaf: int, dtype: np.dtype) -> str:
         """A buffer of the heap for as many elements as a leaf has."""
-        size, place, missing = (self._names.new(x) for x in ("bytes", "room", "missing"))
-        more = self._names.new("bytes")
+        size, found, missing = (self._names.new(x) for x in ("bytes", "room", "missing"))
+        more, place = self._names.new("bytes"), self._names.new("scratch")
+        self._declared.append(Variable(place, literal(0, INT), INT))
         self._body += [
             operation(size, "multiply", (self._sizes[leaf], literal(dtype.itemsize, INT)), INT),
             operation(more, "add", (size, literal(64, INT)), INT),
-            Call("resized", (literal(0, INT), more), (place,), (INT,)),
-            operation(missing, "equal", (place, literal(0, INT)), np.dtype(bool), INT),
+            Call("resized", (literal(0, INT), more), (found,), (INT,)),
+            operation(missing, "equal", (found, literal(0, INT)), np.dtype(bool), INT),
             If(missing, (Raise("MemoryError", "no memory for a copy of an argument"),)),
+            copy(place, found, INT),
         ]
         buffer = self._names.new("copy")
-        self._body.append(PointTo(buffer, place, dtype))
+        self._body.append(PointTo(buffer, found, dtype))
         self._scratch.append(place)
         return buffer
 

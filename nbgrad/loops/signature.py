@@ -15,8 +15,9 @@ from ..adjoints.inline import inlined
 from ..compiler.front.functions import ArrayType, Constant, Entry, entry_of
 from ..compiler.front.syntax import Unsupported
 from ..errors import NoRuleError
-from ..ir.statements import Function, Pointer, Store
+from ..ir.statements import Function, Pointer, Raise, Store
 from ..ir.walk import walk
+from .status import names_in
 
 __all__ = ["Leaf", "Signature"]
 
@@ -118,7 +119,7 @@ class Signature:
 
     @cached_property
     def _body(self) -> Any:
-        return inlined(self.primal, Names(name for name, _ in self.primal.parameters))
+        return inlined(self.primal, Names(names_in(self.primal)))
 
     @cached_property
     def written(self) -> frozenset[int]:
@@ -146,6 +147,13 @@ class Signature:
         )  # fmt: skip
         leaves = self.leaves
         return {i for i in self.written if leaves[i].name in active and leaves[i].is_float}
+
+    @cached_property
+    def errors(self) -> tuple[tuple[str, str], ...]:
+        """The exceptions that the function raises: classes by name, and messages. The last one is
+        for lack of memory."""
+        raised = [(x.error, x.message) for x in walk(self._body.body) if isinstance(x, Raise)]
+        return (*dict.fromkeys(raised), ("MemoryError", "no memory for a derivative"))
 
     @cached_property
     def results(self) -> tuple[np.dtype, ...]:
