@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 from loop_adjoints import adjoints
 from loop_kernels import kernels
-from loop_peers import enzyme_runner, jax_runner
+from loop_enzyme import enzyme_runner
+from loop_peers import jax_runner
 
 import nbgrad
 
@@ -45,7 +46,10 @@ def plain(name: str, large: bool = True, decorator: Callable = numba.njit) -> Ca
 def gradient(name: str, large: bool = True) -> Callable[[], Any]:
     """Value and gradients by nbgrad, which writes to copies, too."""
     kernel = kernels[name]
-    f, arguments = nbgrad.value_and_grad(nbgrad.njit(kernel.function), kernel.wrt), kernel.given(large)
+    f, arguments = (
+        nbgrad.value_and_grad(nbgrad.njit(kernel.function), kernel.wrt),
+        kernel.given(large),
+    )
     return lambda: f(*arguments)
 
 
@@ -169,7 +173,9 @@ def table(names: list[str], peers: bool, seconds: float = 3.0) -> None:
         for key, ratio in row.items():
             ratios.setdefault(key, []).append(ratio)
         shown = (f"{row[key]:.2f}" if key in row else "" for key in KEYS)
-        print(f"| {name} | {1e6 * cpu['plain']:.0f} | {' | '.join(shown)} | {first:.1f} |", flush=True)
+        print(
+            f"| {name} | {1e6 * cpu['plain']:.0f} | {' | '.join(shown)} | {first:.1f} |", flush=True
+        )
     means = (f"{prod(found) ** (1 / len(found)):.2f}" if (found := ratios.get(key)) else ""
              for key in KEYS)  # fmt: skip
     print(f"| geometric mean | | {' | '.join(means)} | |")
