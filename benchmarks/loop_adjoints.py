@@ -137,7 +137,7 @@ def lu(a):
 def durbin(r, y, z):
     n = r.shape[0]
     kept = np.empty((n, n))  # the solution after each order
-    alphas, betas, sums = np.empty(n), np.empty(n), np.empty(n)
+    alphas, betas = np.empty(n), np.empty(n)
     alpha, beta = -r[0], 1.0
     kept[0, 0] = alphas[0] = alpha
     betas[0] = beta

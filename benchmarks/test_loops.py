@@ -19,8 +19,8 @@ import numba
 import numpy as np
 import pytest
 from loop_adjoints import adjoints
-from loop_kernels import kernels
 from loop_enzyme import enzyme_runner
+from loop_kernels import kernels
 from loop_peers import jax_runner
 
 import nbgrad

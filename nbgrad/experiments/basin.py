@@ -8,7 +8,6 @@ must push over time so that the letters A and D stand on the water after the las
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
