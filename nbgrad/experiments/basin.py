@@ -6,7 +6,7 @@ accelerates by the differences to its neighbours, and the heights move. L-BFGS f
 must push over time so that the letters A and D stand on the water after the last step.
 """
 
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +70,7 @@ def strokes() -> list[tuple[complex, complex]]:
     """The strokes of both letters, from one point of the plane to another."""
     a = [(-1 - 1j, 1j), (1j, 1 - 1j), (-0.6 - 0.2j, 0.6 - 0.2j)]
     bow = -0.8 + 1.7 * np.cos(turn := np.linspace(-np.pi / 2, np.pi / 2, 25)) + 1j * np.sin(turn)
-    d = [(-0.8 - 1j, -0.8 + 1j), *zip(bow[:-1], bow[1:], strict=True)]
+    d = [(-0.8 - 1j, -0.8 + 1j), *pairwise(bow)]
 
     def placed(z: complex, x: float) -> complex:
         return complex(x + WIDTH * z.real, HEIGHT * z.imag)
@@ -110,24 +110,21 @@ def run(sheet: Sheet, rounds: int = 200, seed: Seed = 0) -> None:
     [bold]nbgrad run basin[/]
     """
     rim, wanted = rim_cells(), letters()
+    rest = wanted, WATER, rim
     start = np.zeros((STEPS // HOLD + 1, PADDLES))
     path = [start]
     found = nbgrad.scipy.minimize(
-        misfit, start, args=(wanted, WATER, rim), method="L-BFGS-B",
+        misfit, start, args=rest, method="L-BFGS-B",
         callback=lambda x: path.append(np.copy(x)), options={"maxiter": rounds, "maxcor": 30},
     )  # fmt: skip
-    f = partial(misfit, wanted=wanted, water=WATER, rim=rim)
     direction = np.random.default_rng(seed).normal(size=start.shape)
-    slope = np.sum(nbgrad.grad(f)(found.x) * direction)
-    difference = five_point(lambda t: float(f(found.x + t * direction)), 0.0, 1e-3)
+    slope = np.sum(nbgrad.grad(misfit)(found.x, *rest) * direction)
+    difference = five_point(lambda t: misfit(found.x + t * direction, *rest), 0.0, 1e-3)
+    both = nbgrad.value_and_grad(misfit)
     times = interleave(
-        {
-            "gradient": lambda: nbgrad.value_and_grad(f)(found.x),
-            "plain": lambda: f(found.x),
-        },
-        "plain", 20,
-    )  # fmt: skip
-    losses = [float(f(x)) for x in path]
+        {"both": lambda: both(found.x, *rest), "value": lambda: misfit(found.x, *rest)}, "value", 20
+    )
+    losses = [misfit(x, *rest) for x in path]
     final = waves(found.x, WATER, rim, STEPS)
     sheet.csv("misfit", ("step", "misfit"), list(enumerate(losses)))
     sheet.csv(
@@ -137,7 +134,7 @@ def run(sheet: Sheet, rounds: int = 200, seed: Seed = 0) -> None:
     off = np.linalg.norm(final - wanted) / np.linalg.norm(wanted)
     sheet.figure("distance from the letters", float(off))
     sheet.figure("gradient and differences apart, relative", abs(difference / slope - 1))
-    sheet.figure("value and gradient / value, time", times["gradient"].least / times["plain"].least)
+    sheet.figure("value and gradient / value, time", times["both"].least / times["value"].least)
     sheet.say(f"{found.nit} steps of L-BFGS, {found.nfev} gradients")
     if sheet.plots:
         shots = [(t, waves(found.x, WATER, rim, t)) for t in range(0, STEPS + 1, 3)]
@@ -158,13 +155,14 @@ def draw(path: Path, shots: list[tuple[int, np.ndarray]], wanted: np.ndarray) ->
     chosen = [shots[round(share * (len(shots) - 1))] for share in (0, 0.3, 0.6, 0.85, 1)]
     pictures = [("still water" if t == 0 else f"after {t} steps", height) for t, height in chosen]
     pictures.append(("the target", wanted))
-    panels = figure.subplots(2, 3)
+    panels, image = figure.subplots(2, 3), None
     for axes, (title, height) in zip(panels.flat, pictures, strict=True):
         image = axes.imshow(height, cmap=SIDES, vmin=-1, vmax=1, interpolation="bilinear")
         wall = Circle((CENTRE, CENTRE), CENTRE - 2, fill=False, color=INK, linewidth=1.5)
         image.set_clip_path(axes.add_patch(wall))
         axes.set_title(title, color=INK, fontsize=12)
         axes.axis("off")
+    assert image is not None
     bar = figure.colorbar(image, ax=panels, shrink=0.7, label="height of the water")
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     figure.suptitle("Sixty paddles at the rim write two letters on the water", color=INK)
