@@ -137,7 +137,7 @@ def run(sheet: Sheet, rounds: int = 200, seed: Seed = 0) -> None:
     sheet.figure("value and gradient / value, time", times["both"].least / times["value"].least)
     sheet.say(f"{found.nit} steps of L-BFGS, {found.nfev} gradients")
     if sheet.plots:
-        shots = [(t, waves(found.x, WATER, rim, t)) for t in range(0, STEPS + 1, 3)]
+        shots = [(t, waves(found.x, WATER, rim, t)) for t in range(0, STEPS + 1, 5)]
         draw(sheet.out / "waves.png", shots, wanted)
         draw_pushes(sheet.out / "paddles.png", found.x)
         draw_losses(sheet.out / "misfit.png", losses)
@@ -184,7 +184,7 @@ def draw_pushes(path: Path, push: np.ndarray) -> None:
     )  # fmt: skip
     finish(axes, "How the paddles push", "step in time", "place on the rim, degrees", legend=False)
     axes.grid(False)
-    axes.set_yticks(range(0, 361, 60))
+    axes.set(xlim=(0, STEPS), yticks=range(0, 361, 60))
     bar = figure.colorbar(image, ax=axes, label="push")
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
     figure.savefig(path)
@@ -210,7 +210,7 @@ def animate(path: Path, heights: list[np.ndarray]) -> None:
     def frame(height: np.ndarray) -> Image.Image:
         colors = SIDES((height + 1) / 2, bytes=True)
         colors[~WATER] = 255
-        large = np.repeat(np.repeat(colors[..., :3], 3, axis=0), 3, axis=1)
-        return Image.fromarray(np.ascontiguousarray(large)).quantize(48)
+        small = Image.fromarray(np.ascontiguousarray(colors[..., :3]))
+        return small.resize((3 * CELLS, 3 * CELLS), Image.Resampling.BILINEAR).quantize(96)
 
-    write_gif(path, map(frame, heights), 70, last=2500)
+    write_gif(path, map(frame, heights), 110, last=2500)
