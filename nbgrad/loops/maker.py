@@ -107,7 +107,7 @@ class _Derivative:
         found = list(own)
         for parameter, kind in self.made.parameters[len(primal.parameters) :]:
             if isinstance(kind, Pointer):
-                kind = kinds[parameter[: parameter.rindex(self._suffix)]]
+                kind = kinds[parameter.removesuffix(self._suffix)]
             plain = re.sub(r"\W", "_", parameter)
             found.append(Argument(names.new(plain).replace("#", "_"), kind, (parameter,)))
         return tuple(found)
@@ -161,24 +161,17 @@ class Reverse(_Derivative):
         return value_and_cotangents(primal, wrt, lengths)
 
 
-@dataclass(frozen=True)
 class Forward(_Derivative):
-    """The kernel `f_jvp(arguments..., shadows..., tangents of numbers...)`: see `tangents`. For
-    more directions, shadows and tangents of numbers follow for each.
+    """The kernel `f_jvp(arguments..., shadows..., tangents of numbers...)`: see `tangents`.
 
     Of a `Reverse` it gives Hessian-vector products: its shadows are the tangents of the arguments
     and of the shadows of the reverse pass.
     """
 
-    directions: int = 1
-
     _mode: ClassVar[str] = "jvp"
 
-    def __repr__(self) -> str:
-        return f"{super().__repr__()} {self.directions}"
-
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
-        return tangents(primal, wrt, lengths, self.directions)
+        return tangents(primal, wrt, lengths)
 
     @property
     def _suffix(self) -> str:
