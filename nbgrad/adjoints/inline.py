@@ -52,6 +52,8 @@ class _Inline:
     def body(self, statements: Any) -> list[Statement]:
         made: list[Statement] = []
         for each in statements:
+            if isinstance(each, Call) and each.function == "print":
+                continue
             if isinstance(each, Call) and isinstance(each.function, Function):
                 made += self._called(each)
             elif isinstance(each, Variable):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.front.functions import ArrayType, Constant
+from ..compiler.front.values import named_tuple
 from ..core.array import Array
 from ..core.primitive import Proxy, shape_of
 from ..errors import NoRuleError
@@ -55,7 +56,8 @@ class Bound:
             self.leaves.append(x)
             return _PYTHON[kind]
         if isinstance(x, tuple):
-            return tuple([self._kind(each) for each in x])
+            kinds = tuple([self._kind(each) for each in x])
+            return named_tuple(type(x))(kinds) if hasattr(x, "_fields") else kinds
         if x is None or isinstance(x, (str, type, np.dtype)) or callable(x):
             return Constant(x)
         raise NoRuleError(

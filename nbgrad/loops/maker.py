@@ -12,7 +12,14 @@ import numpy as np
 from ..adjoints.build import Names, unused
 from ..adjoints.reverse import value_and_cotangents
 from ..adjoints.tangent import tangents
-from ..compiler.front.functions import ArrayType, Constant, Entry, array_results, entry_of
+from ..compiler.front.functions import (
+    ArrayType,
+    Constant,
+    Entry,
+    array_results,
+    entry_of,
+    parameter_names,
+)
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..compiler.sources import of_code
 from ..ir.statements import Function, Pointer
@@ -62,8 +69,8 @@ class _Derivative:
             return self.function.made, self.function.arguments
         entry = entry_of(self.function, self.kinds)
         function, results = entry.function, array_results(entry.result)
-        code, passed = self.function.__code__, iter(name for name, _ in function.parameters)
-        names = list(code.co_varnames[: code.co_argcount])
+        passed = iter(name for name, _ in function.parameters)
+        names = list(parameter_names(self.function))
         new = Names(names)
         names += [new.new("result").replace("#", "") for _ in results]
         kinds = [*self.kinds, *(each.kind for each in results)]

@@ -22,7 +22,6 @@ from ..ir.statements import (
     Pointer,
     PointTo,
     Raise,
-    Return,
     Store,
     Variable,
 )
@@ -89,10 +88,10 @@ class Packing:
         whole = Function(
             of.name, tuple(self._parameters),
             (*self._declared, *self._body, *self._after,
-             *(Call("freed", (x,)) for x in self._scratch), Return()),
+             *(Call("freed", (x,)) for x in self._scratch)),
             (), frozenset(["exact"]),
         )  # fmt: skip
-        self.function = with_status(whole, self._status, of.signature.errors)
+        self.function = with_status(whole, self._status, of.signature.errors, self._scratch)
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -309,7 +308,7 @@ class Packing:
             source = self._values[i], zero
         elif len(origin.along) == 1 and i in self._directions[origin.along[0]]:
             source = self._directions[origin.along[0]][i], zero
-        if origin.kind == "leaf" and i not in self._signature.written and source is not None:
+        if origin.kind == "leaf" and i not in self._signature.overwritten and source is not None:
             return Address(source[0], ZERO, dtype)
         if is_result and dtype == self._dtype:
             at = self._out_at[i]
