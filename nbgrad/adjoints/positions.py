@@ -85,10 +85,20 @@ class Positions:
         found: list[Form | None] = [_ZERO] * rank
         found[-1] = Form(access.at.const, {})
         for name, factor in access.at.terms:
+            if self._is_flat(name):
+                return (None,) * rank
             axis, form = self._term(name, strides, rank)
             before = found[axis]
             found[axis] = None if form is None or before is None else before.plus(form, factor)
         return tuple(found)
+
+    def _is_flat(self, name: Any) -> bool:
+        """Whether a position is not that of indices in the shape of the buffer: the front end
+        writes it as an absolute value."""
+        match self._defined.get(name):
+            case Assign(body=Apply(function=function)):
+                return function.name == "abs"
+        return False
 
     def _term(
         self, name: Any, strides: Mapping[tuple[str, ...], int], rank: int

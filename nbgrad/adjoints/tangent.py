@@ -73,24 +73,30 @@ _JOINT = {
 """Tangents of two active arguments, `v` and `w` their tangents, that cost less than the sum."""
 
 
-def tangents(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> Function:
-    """The function with tangents. `wrt` names the active parameters: buffers, and numbers that are
-    floats. `lengths` are parameters that are never below 0.
+def tangents(
+    function: Function, wrt: Collection[str], lengths: Sequence[str], directions: int = 1
+) -> Function:
+    """The function with tangents along several directions. `wrt` names the active parameters:
+    buffers, and numbers that are floats. `lengths` are parameters that are never below 0.
 
-    Parameters, in this order: those of the function; the tangent buffer of each parameter that is
-    an active buffer, one of `wrt` or one that is written with what depends on `wrt`, in the order
-    of the parameters; the tangent of each number of `wrt`, in the order of the parameters. They are
-    named `<name>.dot`, or `<name>.dot2`, ... where the function has such names, as a tangent has.
-    Results: those of the function, then the tangent of each that is a float. A tangent buffer holds
-    on entry the tangent of the elements that the buffer holds on entry, and on exit that of those
-    that it holds on exit. No two buffers may overlap.
+    Parameters, in this order: those of the function; then for each direction the tangent buffer of
+    each parameter that is an active buffer, one of `wrt` or one that is written with what depends
+    on `wrt`, in the order of the parameters, and the tangent of each number of `wrt`, in the order
+    of the parameters. They are named `<name>.dot`, those of later directions `<name>.dot:1`, ...;
+    or `<name>.dot2` where the function has such names, as a tangent has. Results: those of the
+    function, then for each direction the tangent of each that is a float. A tangent buffer holds on
+    entry the tangent of the elements that the buffer holds on entry, and on exit that of those that
+    it holds on exit. No two buffers may overlap.
     """
-    return _Tangents(function, wrt, lengths).function
+    return _Tangents(function, wrt, lengths, directions).function
 
 
 class _Tangents:
-    def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
-        suffix = self._suffix = unused(".dot", function)
+    def __init__(
+        self, function: Function, wrt: Collection[str], lengths: Sequence[str], directions: int
+    ):
+        self._suffix = first = unused(".dot", function)  # that of the direction at hand
+        self._suffixes = [first, *(f"{first}:{i}" for i in range(1, directions))]
         parameters = dict(function.parameters)
         names = self._names = Names([*parameters, *defined_names(function.body)])
         flat = inlined(function, names, keep_exits=True)
@@ -107,14 +113,15 @@ class _Tangents:
         useful = {x for x in results if isinstance(x, str)} | set(outs)
         self._active = active_names(plain.body, wrt, useful, self._dtype) | set(wrt)
         body = self._body([*plain.declared, *plain.body])
-        shadows = [(n + suffix, k) for n, k in parameters.items()
+        shadows = [n for n, k in parameters.items()
                    if isinstance(k, Pointer) and n in self._active]  # fmt: skip
-        seeds = [(n + suffix, k) for n, k in numbers.items() if n in wrt]
+        moving = [*shadows, *(name for name in numbers if name in wrt)]
+        dots = [(name + each, parameters[name]) for each in self._suffixes for name in moving]
         self.function = Function(
             f"{function.name}.jvp",
-            (*function.parameters, *shadows, *seeds),
+            (*function.parameters, *dots),
             tuple(body),
-            (*function.results, *(d for d in function.results if d.kind == "f")),
+            (*function.results, *[d for d in function.results if d.kind == "f"] * directions),
             function.attributes | {"noalias"},
         )
 
@@ -139,59 +146,67 @@ class _Tangents:
     # -- statements -------------------------------------------------------------------------------
 
     def _body(self, statements: Sequence[Any]) -> list[Any]:
-        return [one for each in statements for one in self._with_tangent(each)]
+        made: list[Any] = []
+        for each in statements:
+            if inner(each):
+                made.append(with_inner(each, lambda body: tuple(self._body(body))))
+                continue
+            along: list[list[Any]] = []
+            for suffix in self._suffixes:
+                self._suffix = suffix
+                along.append(self._tangent(each))
+            if isinstance(each, Return):
+                each = Return((*each.values, *(x for values in along for x in values)))
+                along = []
+            made += [each, *(x for statements in along for x in statements)]
+        return made
 
-    def _with_tangent(self, each: Any) -> list[Any]:
+    def _tangent(self, each: Any) -> list[Any]:
+        """The statements behind one that compute its tangent; the tangents that are returned."""
         match each:
             case Assign(target=target, body=body, operands=operands, dtype=dtype):
                 if (dot := self._dot(target)) is None:
-                    return [each]
+                    return []
                 if body is COPY:
-                    return [each, copy(dot, self._given(operands[0]), dtype)]
-                return [each, *self._applied(each, operands, target, dot, dtype)]
+                    return [copy(dot, self._given(operands[0]), dtype)]
+                return self._applied(each, operands, target, dot, dtype)
             case Variable(target=target, start=start, dtype=dtype):
                 dot = self._dot(target)
-                return [each, Variable(dot, self._given(start), dtype)] if dot else [each]
+                return [Variable(dot, self._given(start), dtype)] if dot else []
             case Load(target=target, buffer=buffer):
                 dot = self._dot(target)
-                return (
-                    [each, replace(each, target=dot, buffer=self._dot(buffer))] if dot else [each]
-                )
+                return [replace(each, target=dot, buffer=self._dot(buffer))] if dot else []
             case Store(buffer=buffer, value=value, kind=kind):
                 if (dot := self._dot(buffer)) is None:
-                    return [each]
+                    return []
                 self._check_kind(kind)
                 if kind is SUM and self._dot(value) is None:
-                    return [each]
-                return [each, replace(each, buffer=dot, value=self._given(value))]
+                    return []
+                return [replace(each, buffer=dot, value=self._given(value))]
             case Accumulate(target=target, kind=kind, value=value):
                 if (dot := self._dot(target)) is None:
-                    return [each]
+                    return []
                 self._check_kind(kind)
                 given = self._dot(value)
-                return [each, replace(each, target=dot, value=given)] if given else [each]
+                return [replace(each, target=dot, value=given)] if given else []
             case Call():
-                return [each, *self._called(each)]
+                return self._called(each)
             case Return(values=values):
-                dots = [self._given(x) for x in values if self._dtype(x).kind == "f"]
-                return [Return((*values, *dots))]
-            case Allocate(target=target) | New(target=target):
+                return [self._given(x) for x in values if self._dtype(x).kind == "f"]
+            case Allocate(target=target):
                 dot = self._dot(target)
-                return [each, replace(each, target=dot)] if dot else [each]
+                return [replace(each, target=dot)] if dot else []
             case New(target=target):
                 dot = self._dot(target)
-                return [each, replace(each, target=dot, cleared=True)] if dot else [each]
+                return [replace(each, target=dot, cleared=True)] if dot else []
             case PointTo(target=target, address=address):
-                dot = self._dot(target)
-                if dot is None:
-                    return [each]
+                if (dot := self._dot(target)) is None:
+                    return []
                 if isinstance(address, Address):
-                    return [each, PointTo(dot, self._address(address), each.dtype)]
-                return [each, PointTo(dot, self._given(address), each.dtype)]
-            case If() | _ if inner(each):
-                return [with_inner(each, lambda body: tuple(self._body(body)))]
+                    return [PointTo(dot, self._address(address), each.dtype)]
+                return [PointTo(dot, self._given(address), each.dtype)]
             case Position() | Break() | Continue() | Raise():
-                return [each]
+                return []
         raise NoRuleError(f"{type(each).__name__} has no tangent")
 
     @staticmethod

@@ -19,24 +19,10 @@ import numpy as np
 from ..ir.reductions import MAXIMUM, MINIMUM
 from ..ir.scalar import NAMES, Apply, Number, arg, arguments, ordered, replaced
 from ..ir.sizes import is_dynamic
-from ..ir.statements import (
-    Accumulate,
-    Assign,
-    Call,
-    For,
-    Literal,
-    Load,
-    Operand,
-    Pieces,
-    PointTo,
-    Raise,
-    Return,
-    Statement,
-    Store,
-)
+from ..ir.statements import Accumulate, Assign, For, Literal, Operand, Pieces, Statement, Store
 from ..ir.walk import inner, is_ranged, walk, with_inner
 
-__all__ = ["Guarded", "OpaqueLoop", "OpaqueNumber", "guarded", "may_repeat", "prepared"]
+__all__ = ["Guarded", "OpaqueLoop", "OpaqueNumber", "guarded", "prepared"]
 
 _SHORT = range(4, 513)
 _Names = dict[tuple[float, np.dtype], str]
@@ -75,20 +61,6 @@ def prepared(body: tuple[Statement, ...]) -> tuple:
 def guarded(body: tuple) -> tuple:
     """The statements, with forms for arguments near 0 where they call functions that have such."""
     return (Guarded(body),) if any(map(is_ranged, walk(body))) else body
-
-
-def may_repeat(body: tuple) -> bool:
-    """Whether statements that run twice in a row leave what they leave once: they read no buffer
-    that they write, and do not end the function."""
-    statements = walk(body)
-    stored = {s.buffer for s in statements if isinstance(s, Store)}
-    return not any(
-        isinstance(s, (Return, Raise, PointTo))
-        or (isinstance(s, Store) and s.kind is not None)
-        or (isinstance(s, Load) and s.buffer in stored)
-        or (isinstance(s, Call) and s.pointers)
-        for s in statements
-    )
 
 
 def _with_opaque_end(statement: Statement, is_inside: bool) -> Statement:

@@ -26,7 +26,7 @@ from ..ir.statements import (
     While,
 )
 from ..ir.walk import walk
-from .cpu import guarded, may_repeat
+from .cpu import guarded
 from .front.functions import function_of
 from .llvm import FunctionWriter, Module, ascii_name, result_type
 from .llvm_instructions import instruction
@@ -124,8 +124,8 @@ def write_function(module: FunctionModule, function: Function) -> str:
             writer.values[name] = Value(own, kind)
             parameters.append(f"{llvm_type(kind)} {own}")
     writer.reserve(function.body)
-    body = function.body
-    writer.body(body if function.results or not may_repeat(body) else guarded(body))
+    repeatable = "repeatable" in function.attributes
+    writer.body(guarded(function.body) if repeatable else function.body)
     writer.end()
     return writer.text(parameters, module.results_of(function), _attributes(module, function))
 

@@ -1,10 +1,11 @@
 """Kernels that are derivatives of Python functions, and derivatives of such kernels."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import Any, Union
+from typing import Any, ClassVar, Union
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class _Derivative:
     kinds: tuple[Any, ...]
     wrt: tuple[int, ...]
 
-    _mode = ""
+    _mode: ClassVar[str] = ""
 
     def __repr__(self) -> str:
         if isinstance(self.function, FunctionType):
@@ -113,8 +114,8 @@ class _Derivative:
         found = list(own)
         for parameter, kind in self.made.parameters[len(primal.parameters) :]:
             if isinstance(kind, Pointer):
-                kind = kinds[parameter.removesuffix(self._suffix)]
-            plain = parameter.replace(".", "_").replace("#", "")
+                kind = kinds[parameter[: parameter.rindex(self._suffix)]]
+            plain = re.sub(r"\W", "_", parameter)
             found.append(Argument(names.new(plain).replace("#", "_"), kind, (parameter,)))
         return tuple(found)
 
@@ -161,23 +162,30 @@ class _Derivative:
 class Reverse(_Derivative):
     """The kernel `f_vjp(arguments..., shadows..., cotangents...)`: see `value_and_cotangents`."""
 
-    _mode = "vjp"
+    _mode: ClassVar[str] = "vjp"
 
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
         return value_and_cotangents(primal, wrt, lengths)
 
 
+@dataclass(frozen=True)
 class Forward(_Derivative):
-    """The kernel `f_jvp(arguments..., shadows..., tangents of numbers...)`: see `tangents`.
+    """The kernel `f_jvp(arguments..., shadows..., tangents of numbers...)`: see `tangents`. For
+    more directions, shadows and tangents of numbers follow for each.
 
     Of a `Reverse` it gives Hessian-vector products: its shadows are the tangents of the arguments
     and of the shadows of the reverse pass.
     """
 
-    _mode = "jvp"
+    directions: int = 1
+
+    _mode: ClassVar[str] = "jvp"
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()} {self.directions}"
 
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
-        return tangents(primal, wrt, lengths)
+        return tangents(primal, wrt, lengths, self.directions)
 
     @property
     def _suffix(self) -> str:

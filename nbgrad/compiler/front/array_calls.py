@@ -16,6 +16,7 @@ from .array_table import FUNCTIONS, METHODS
 from .arrays import is_array
 from .elementwise import applied_by_call
 from .emit import FunctionBuilder
+from .scalars import SCALARS
 from .syntax import Unsupported
 from .values import Method, Value
 
@@ -33,9 +34,12 @@ def array_call(
         row = FUNCTIONS.get(function)
     except TypeError:  # not hashable
         return None
+    has_arrays = any(map(is_array, operands))
+    if function in SCALARS and not has_arrays:
+        return None
     if row is not None:
         return _filled(emit, function.__name__, row, operands, keywords)
-    if any(map(is_array, operands)) and (
+    if has_arrays and (
         isinstance(function, np.ufunc) or function is builtins.abs or function is np.round
     ):
         if keywords:

@@ -89,6 +89,6 @@ def shape_from(emit: FunctionBuilder, shape: Value) -> tuple[Number, ...]:
         length = emit.cast(length, INT)
         if not length.natural:
             least = emit.operation(operator.ge, length, Known(0))
-            require(emit, least, "negative dimensions not allowed")
+            require(emit, least, "negative dimensions are not allowed")
         lengths.append(Number(length.operand, INT, True))
     return tuple(lengths)

@@ -207,6 +207,7 @@ def assign(emit: FunctionBuilder, target: Array, value: Value) -> None:
     """target[...] = value, as if the value was computed before anything is assigned."""
     if not target.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
+    emit.writes.note(target.place.buffer)
     if isinstance(value, tuple):
         raise Unsupported("assignment of a tuple to a part of an array")
     _, (value,) = broadcast(emit, [lazy(emit, value)], target.shape)

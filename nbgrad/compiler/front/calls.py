@@ -1,12 +1,15 @@
 """Calls of functions that are known at compile time."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
 from numba.core import types
 
+from ...ir.statements import Address, Call, Function, Store
+from ...ir.walk import walk
 from .arrays import in_memory
 from .binding import bound, python_function
 from .emit import FunctionBuilder
@@ -117,9 +120,24 @@ def read_in_place(
     return Known(None) if walk.result is None else walk.result
 
 
+@cache
+def written_buffers(function: Function) -> frozenset[str]:
+    """The pointers through which a function may write."""
+    found: set[Any] = set()
+    for each in walk(function.body):
+        if isinstance(each, Store):
+            found.add(each.buffer)
+        elif isinstance(each, Call):
+            found |= {x.buffer for x in each.arguments if isinstance(x, Address)}
+    return frozenset(found)
+
+
 def called(emit: FunctionBuilder, entry: Entry, operands: Sequence[Value]) -> Value:
     """A call of a function of the IR."""
     arguments = [part for operand in operands for part in flattened(emit, operand)]
+    for (name, _), argument in zip(entry.function.parameters, arguments, strict=True):
+        if isinstance(argument, Address) and name in written_buffers(entry.function):
+            emit.writes.note(str(argument.buffer))
     numbers = iter(emit.call(entry.function, arguments, entry.function.results))
 
     def tree(result: Any) -> Value:

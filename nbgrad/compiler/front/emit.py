@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from ...ir.affine import Affine
+from ...ir.affine import Affine, variable
 from ...ir.functions import FUNCTIONS
 from ...ir.scalar import NAMES, Expr, apply, arg
 from ...ir.statements import (
@@ -22,6 +22,7 @@ from ...ir.statements import (
     New,
     Operand,
     PointTo,
+    Position,
     Statement,
     Store,
     Variable,
@@ -45,6 +46,7 @@ from .values import (
     literal,
     rebuilt,
 )
+from .writes import Writes
 
 _COPY = arg(NAMES[0])
 _OPERAND, _DTYPE = operator.attrgetter("operand"), operator.attrgetter("dtype")
@@ -64,6 +66,8 @@ class FunctionBuilder:
         self.top: list[Variable] = []
         self.body: list[Statement] = []
         self.attributes: set[str] = set()
+        self.buffers: list[str] = []  # on the heap, in the order in which they are made
+        self.writes = Writes()
         self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}
 
@@ -96,7 +100,8 @@ class FunctionBuilder:
             found = literal(value.value, dtype)
             assert found is not None
             return Number(found, dtype, natural=value.value >= 0)
-        raise Unsupported(f"{value} as a number")
+        kinds = {tuple: "a tuple", Place: "a pointer", Known: getattr(value, "value", "")}
+        raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 
     def dtype(self, value: Value) -> np.dtype:
         return value.dtype if isinstance(value, Number) else self.typed(value).dtype
@@ -264,6 +269,7 @@ class FunctionBuilder:
         """A new buffer on the heap."""
         name = self.name("new")
         self.add(New(name, self.cast(count, INT).operand, dtype))
+        self.buffers.append(name)
         return Place(name, dtype)
 
     def accumulator(self, start: Value, dtype: np.dtype) -> Number:
@@ -279,13 +285,23 @@ class FunctionBuilder:
         self.add(Assign(total.operand, _COPY, (operand,), total.dtype, total.dtype))
 
     def load(self, place: Place, index: Affine) -> Number:
+        at = self._position(place, index)
         name = self.name()
-        self.add(Load(name, place.buffer, place.at.plus(index), place.dtype))
+        self.add(Load(name, place.buffer, at, place.dtype))
         return Number(name, place.dtype)
 
     def store(self, place: Place, index: Affine, value: Value) -> None:
         operand = self.cast(value, place.dtype).operand
-        self.add(Store(place.buffer, place.at.plus(index), operand, place.dtype))
+        self.add(Store(place.buffer, self._position(place, index), operand, place.dtype))
+
+    def _position(self, place: Place, index: Affine) -> Affine:
+        """A position in a buffer; a flat one is the absolute value of itself."""
+        at = place.at.plus(index)
+        if not place.flat:
+            return at
+        name = self.name()
+        self.add(Position(name, at))
+        return variable(str(self.applied("abs", [Number(name, INT)], INT).operand))
 
     def address(self, place: Place) -> Number:
         """The address of the first element, as an integer."""

@@ -5,7 +5,7 @@ from functools import partial, reduce
 
 from ...ir.statements import Statement
 from .emit import FunctionBuilder
-from .variables import Slot, State, Unassigned, Variable, Variables, is_same
+from .variables import Slot, State, Unassigned, Variable, Variables, inner_to, is_same
 
 __all__ = ["Frame", "join", "looped"]
 
@@ -19,14 +19,20 @@ def join(
         variables.restore(ends[0][0])
         return
     known: dict[str, Variable] = {}
+    copies: dict[int, list] = {id(body): [] for _, body in ends}
     for name in dict.fromkeys(name for state, _ in ends for name in state.known):
         there = [(s.known[name], body) for s, body in ends if name in s.known]
         target = reduce(partial(variables.merged, name), (each for each, _ in there))
-        known[name] = target
+        known[name] = target if len(there) == len(ends) else inner_to(target, name)
         for source, body in there:
             with emit.block() as added:
                 variables.convert(target, source)
+                copies[id(body)] += variables.copies.taken()
             body += added
+    for state, body in ends:
+        with emit.block() as added:
+            variables.copies.make(state.known, copies[id(body)])
+        body += added
     unsure = frozenset().union(*(state.unsure for state, _ in ends))
     missing = {name for name in known for state, _ in ends if name not in state.known}
     variables.restore(State(known, unsure | missing))
@@ -57,7 +63,7 @@ class Frame:
     def enter(self, ends_by_itself: bool) -> None:
         """Before the loop; `ends_by_itself` says that it may have no round."""
         variables, state = self._variables, self._variables.state()
-        known, unsure = state.known, state.unsure
+        known, unsure = dict(state.known), state.unsure
         # A round may assign a variable, but none takes a value away.
         unsure |= set(self._heads) - set(known)
         for name, kind in self._heads.items():
@@ -65,11 +71,13 @@ class Frame:
             if name in known:
                 variables.convert(target, known[name])
             known[name] = target
+        variables.copies.make(state.known)
         self._start, self._exits = known, {}
         for name, kind in self._behind.items():
             self._exits[name] = target = variables.fresh(kind)
             if ends_by_itself and name in known:
                 variables.convert(target, known[name])
+        variables.copies.make(known)
         variables.restore(State(known, unsure))
         self._ways = [State(dict(known), unsure)] if ends_by_itself else []
         self.is_done, self.falls_through = True, ends_by_itself
@@ -79,6 +87,7 @@ class Frame:
         known = self._variables.state().known
         for name, head in self._start.items():
             self._fit(self._heads, name, head, known[name])
+        self._variables.copies.make({name: known[name] for name in self._start})
         self._heads |= {name: known[name] for name in self._missing if name in known}
         if ends_by_itself:
             self.leave({**known, **self._start})
@@ -93,7 +102,8 @@ class Frame:
             elif name in self._start:
                 self._fit(self._behind, name, self._start[name], here)
             else:
-                self._exits[name] = here
+                self._exits[name] = inner_to(here, name)
+        self._variables.copies.make({name: known[name] for name in self._start})
 
     def _fit(self, wanted: dict[str, Variable], name: str, target: Variable, here: Variable):
         if is_same(target, here):
@@ -133,13 +143,16 @@ def looped(
     """Read a loop and add it. It is read again while one of its variables needs another type."""
     frame = Frame(emit, variables)
     start, top, mark = variables.state(), len(emit.top), len(emit.body)
+    writes = emit.writes.mark()
     while True:
-        loop = read(frame)
+        with emit.writes.loop():
+            loop = read(frame)
         frame.check()
         if frame.is_done:
             break
         variables.restore(start)
         del emit.top[top:], emit.body[mark:]
+        emit.writes.restore(writes)
     emit.add(loop)
     frame.behind()
     return frame

@@ -28,12 +28,14 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A pointer: elements of a buffer from a position on."""
+    """A pointer: elements of a buffer from a position on. Positions behind one that is `flat` say
+    nothing about the indices in the array of the buffer, as those of `x.ravel()`."""
 
     buffer: str
     dtype: np.dtype
     at: Affine = ZERO
     lasting: bool = True
+    flat: bool = False
 
 
 @dataclass(frozen=True, eq=False)

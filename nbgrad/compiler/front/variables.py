@@ -12,6 +12,7 @@ from ...ir.statements import Assign, Literal, Load, Raise
 from ...ir.statements import Variable as Declared
 from . import dtypes
 from .emit import FunctionBuilder
+from .rebinding import ArraySlot, Copies
 from .syntax import Unsupported
 from .values import BOOL, INT, Array, Known, Number, Place, Value, members, rebuilt
 
@@ -47,7 +48,7 @@ class Conflict:
     name: str
 
 
-Variable: TypeAlias = "Slot | PointerSlot | Conflict | Value | tuple[Variable, ...]"
+Variable: TypeAlias = "Slot | PointerSlot | ArraySlot | Conflict | Value | tuple[Variable, ...]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,7 @@ class Variables:
         self.may_prune = False  # whether Numba may drop a branch before it infers types
         self._notes = noted is not None
         self._emit = emit
+        self.copies = Copies(emit)  # of arrays, where ways meet
         self._known: dict[str, Variable] = {}
         self._depth = 0  # the number of loops and branches around the statement that is read
         self._unsure: frozenset[str] = frozenset()
@@ -145,9 +147,15 @@ class Variables:
                 return PointerSlot(self.declared(address.dtype, address.name), dtype)
             case tuple():
                 return rebuilt(variable, map(self.fresh, variable))
+            case ArraySlot(name, _, dtype, lengths):
+                return self._array_slot(name, dtype, len(lengths))
             case Array() | Place():
                 return Conflict("an array")
         return variable
+
+    def _array_slot(self, name: str, dtype: np.dtype, rank: int) -> ArraySlot:
+        lengths = tuple(self.declared(INT, f"{name}_n{i}").name for i in range(rank))
+        return ArraySlot(name, self._emit.name(name), dtype, lengths)
 
     def merged(self, name: str, x: Variable, y: Variable) -> Variable:
         """A variable that takes the values of two: one of them, if its type takes both."""
@@ -163,6 +171,10 @@ class Variables:
                 return x
             case tuple(), tuple() if len(x) == len(y) and type(x) is type(y):
                 return rebuilt(x, [self.merged(name, *each) for each in zip(x, y, strict=True)])
+            case ((Array() | ArraySlot()), (Array() | ArraySlot())) if _array(x) == _array(y):
+                if isinstance(x, Array) and isinstance(y, Array):
+                    return self._array_slot(name, *_array(x))
+                return x if isinstance(x, ArraySlot) else y
         return Conflict(name)
 
     def convert(self, target: Variable, source: Variable) -> None:
@@ -242,6 +254,9 @@ class Variables:
         elif isinstance(variable, PointerSlot):
             assert isinstance(value, Place)
             self.write(variable.address, self._emit.address(value))
+        elif isinstance(variable, ArraySlot):
+            assert isinstance(value, Array)
+            self.copies.add(variable, value)
         elif isinstance(variable, tuple):
             for each, part in zip(variable, members(self._emit.settled(value)), strict=True):
                 self.write(each, part)
@@ -293,6 +308,8 @@ class Variables:
         if isinstance(variable, PointerSlot):
             address = Number(variable.address.name, INT)
             return self._emit.pointing(address, variable.dtype)
+        if isinstance(variable, ArraySlot):
+            return variable.read(self._emit)
         if isinstance(variable, Conflict):
             raise Unsupported(f"{variable.name}, which has values of several types,")
         if isinstance(variable, tuple):
@@ -307,4 +324,19 @@ def is_same(x: Variable, y: Variable) -> bool:
         return same and all(map(is_same, x, y))
     if isinstance(x, Known) and isinstance(y, Known):
         return x.value is y.value
-    return x is y or (isinstance(x, (Slot, PointerSlot, Conflict)) and x == y)
+    return x is y or (isinstance(x, (Slot, PointerSlot, ArraySlot, Conflict)) and x == y)
+
+
+def _array(variable: Array | ArraySlot) -> tuple[np.dtype, int]:
+    """The dtype and the number of axes of an array."""
+    if isinstance(variable, ArraySlot):
+        return variable.dtype, len(variable.lengths)
+    return variable.place.dtype, len(variable.shape)
+
+
+def inner_to(variable: Variable, name: str) -> Variable:
+    """A variable of a loop or a branch behind it, which some way does not assign: that of an array
+    has no value there."""
+    if isinstance(variable, tuple):
+        return rebuilt(variable, [inner_to(each, name) for each in variable])
+    return Conflict(name) if isinstance(variable, Array) else variable

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,6 +47,7 @@ def set_part(emit: FunctionBuilder, array: Array, index: Value, value: Value) ->
     elif _is_mask(indices):
         _set_masked(emit, array, indices[0], value)
     else:
+        emit.writes.note(array.place.buffer)
         value = in_memory(emit, value)
         view, places, axis = _gathered(emit, array, indices)
         shape = (*view.shape[:axis], *places.shape, *view.shape[axis + 1 :])
@@ -225,7 +227,8 @@ def reshaped(emit: FunctionBuilder, array: Value, shape: Sequence[Value]) -> Arr
     if one.operand != other.operand:
         require(emit, emit.operation(operator.eq, one, other), message)
     lengths = [Number(x.operand, INT, True) for x in lengths]
-    return Array(array.place, tuple(lengths), None, array.mutable)
+    place = array.place if len(array.shape) < 2 else replace(array.place, flat=True)
+    return Array(place, tuple(lengths), None, array.mutable)
 
 
 def flattened_array(emit: FunctionBuilder, array: Value) -> Array:
@@ -237,7 +240,8 @@ def flattened_array(emit: FunctionBuilder, array: Value) -> Array:
     array = in_memory(emit, array)
     assert isinstance(array, Array)
     size = emit.typed(count_of(emit, array.shape))
-    return Array(array.place, (Number(size.operand, INT, True),), None, array.mutable)
+    place = array.place if len(array.shape) < 2 else replace(array.place, flat=True)
+    return Array(place, (Number(size.operand, INT, True),), None, array.mutable)
 
 
 # -- integer and boolean indexing -----------------------------------------------------------------
@@ -330,6 +334,7 @@ def _set_masked(emit: FunctionBuilder, array: Array, mask: Value, value: Value) 
     """array[mask] = value"""
     if not array.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
+    emit.writes.note(array.place.buffer)
     value = in_memory(emit, value)
     bits, rank = _mask(emit, array, mask)
     if rank != len(array.shape) or len(shape_of(value)) > 1:
