@@ -32,8 +32,11 @@ def refuse(kind: type) -> None:
 
 
 def is_users(f: Any) -> bool:
-    """Whether f is a function that a user compiled with Numba."""
-    return isinstance(f, CPUDispatcher) and not f.py_func.__module__.startswith(_OURS)
+    """Whether f is a function that a user compiled with Numba. Its subclasses are made by
+    `nbgrad.njit`, which nbgrad's own functions are not."""
+    if type(f) is not CPUDispatcher:
+        return isinstance(f, CPUDispatcher)
+    return not f.py_func.__module__.startswith(_OURS)
 
 
 _OURS = ("nbgrad.", "nbgrad_kernel_")
