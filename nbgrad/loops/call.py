@@ -16,7 +16,7 @@ from .calls import Bound
 from .kernels import shapes_of
 from .packed import derivative
 from .primitive import derived, parts_of, whole
-from .signature import Signature
+from .signature import Signature, tuple_of
 
 __all__ = ["arguments", "call", "converted", "on_copies", "require_apart"]
 
@@ -214,7 +214,7 @@ def _run(f: Callable, signature: Signature, leaves: Sequence) -> Any:
 
     def rebuilt(kind: Any) -> Any:
         if isinstance(kind, tuple):
-            return tuple(map(rebuilt, kind))
+            return tuple_of(kind, map(rebuilt, kind))
         return kind.value if hasattr(kind, "value") else next(rest)
 
     return f(*map(rebuilt, signature.kinds))

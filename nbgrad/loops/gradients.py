@@ -12,7 +12,7 @@ from .call import arguments, converted, require_apart
 from .calls import Bound
 from .packed import derivative
 from .primitive import derived, parts_of
-from .signature import Signature
+from .signature import Signature, tuple_of
 
 __all__ = ["value_and_gradients"]
 
@@ -64,7 +64,7 @@ class _Plan:
         found = [converted(x, kind) for x, kind in zip(found, self._dtypes, strict=True)]
         bars = dict(zip(self._wrt, map(trees.scalar, found), strict=True))
         gradients = tuple([
-            bars[group[0]] if type(kind) is not tuple
+            bars[group[0]] if not isinstance(kind, tuple)
             else _nested(kind, iter([bars.get(i) for i in group]))
             for kind, group in self._groups
         ])  # fmt: skip
@@ -86,5 +86,5 @@ def _count(kind: Any) -> int:
 
 def _nested(kind: Any, bars: Iterator[Any]) -> Any:
     if isinstance(kind, tuple):
-        return tuple(_nested(each, bars) for each in kind)
+        return tuple_of(kind, [_nested(each, bars) for each in kind])
     return None if hasattr(kind, "value") else next(bars)

@@ -1,7 +1,7 @@
 """Functions for types of their arguments: what they return, and which arrays they write to."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
@@ -21,12 +21,18 @@ from ..compiler.front.functions import (
     entry_of,
 )
 from ..compiler.front.syntax import Unsupported
+from ..compiler.front.values import NamedTuple
 from ..errors import NoRuleError
 from ..ir.statements import Address, Call, Function, Pointer, PointTo, Raise, Store
 from ..ir.walk import walk
 from .status import names_in
 
-__all__ = ["Leaf", "Signature"]
+__all__ = ["Leaf", "Signature", "tuple_of"]
+
+
+def tuple_of(kind: tuple, parts: Iterable[Any]) -> Any:
+    """A tuple of the kind of a tuple of types."""
+    return kind.kind(*parts) if isinstance(kind, NamedTuple) else tuple(parts)
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,7 @@ class Signature:
 
         def built(result: Any) -> Any:
             if isinstance(result, tuple):
-                return tuple(map(built, result))
+                return tuple_of(result, map(built, result))
             if isinstance(result, ArrayResult):
                 return next(arrays)
             return None if result is None else next(numbers)
