@@ -28,7 +28,7 @@ from ...ir.statements import (
     Variable,
 )
 from . import dtypes, operators, written
-from .folding import folded
+from .folding import folded_numbers
 from .syntax import Unsupported
 from .values import (
     BOOL,
@@ -100,7 +100,7 @@ class FunctionBuilder:
             found = literal(value.value, dtype)
             assert found is not None
             return Number(found, dtype, natural=value.value >= 0)
-        kinds = {tuple: "a tuple", Place: "a pointer", Known: getattr(value, "value", "")}
+        kinds = {tuple: "a tuple", Known: getattr(value, "value", "")}
         raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 
     def dtype(self, value: Value) -> np.dtype:
@@ -170,7 +170,7 @@ class FunctionBuilder:
             return array_operation(self, function, operands)
         if isinstance(operands[0], Known):
             known = [x.value for x in operands if isinstance(x, Known) and x.is_number]
-            result = _folded(function, known) if len(known) == len(operands) else None
+            result = folded_numbers(function, known) if len(known) == len(operands) else None
             if result is not None:
                 return Known(result)
         if function is operator.not_:
@@ -280,9 +280,8 @@ class FunctionBuilder:
 
     def accumulate(self, total: Number, value: Value) -> None:
         """Assign a variable."""
-        operand = self.cast(value, total.dtype).operand
-        assert isinstance(total.operand, str)
-        self.add(Assign(total.operand, _COPY, (operand,), total.dtype, total.dtype))
+        operand, dtype = self.cast(value, total.dtype).operand, total.dtype
+        self.add(Assign(str(total.operand), _COPY, (operand,), dtype, dtype))
 
     def load(self, place: Place, index: Affine) -> Number:
         at = self._position(place, index)
@@ -347,17 +346,6 @@ def _is_natural(function: Callable, operands: Sequence[Number]) -> bool:
     if function is operator.and_:
         return first or any(rest)
     return (function is operator.mod and all(rest)) or (function is operator.rshift and first)
-
-
-def _folded(function: Callable, numbers: list) -> bool | int | float | None:
-    """The result of an operation on constants, None where it is left to run time."""
-    if any(isinstance(x, np.generic) for x in numbers):
-        same = len({dtype_of(x) for x in numbers}) == 1
-        return bool(function(*numbers)) if same and function in dtypes.COMPARISONS else None
-    try:
-        return folded(function, numbers)
-    except ArithmeticError:
-        raise Unsupported("a constant that is no number") from None
 
 
 __all__ = ["UINT", "Array", "FunctionBuilder", "address_of"]

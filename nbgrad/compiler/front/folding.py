@@ -4,7 +4,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["folded", "is_int64"]
+import numpy as np
+
+from .dtypes import COMPARISONS
+from .syntax import Unsupported
+from .values import dtype_of
+
+__all__ = ["folded_numbers", "is_int64"]
 
 _EXACT = 2**53  # integers up to here are floats
 
@@ -53,3 +59,14 @@ def folded(function: Callable, numbers: list[Any]) -> Any:
     if bool in kinds or any(type(x) is int and abs(x) > _EXACT for x in numbers):
         return None
     return function(*numbers) if function in _OF_FLOATS | _COMPARISONS else None
+
+
+def folded_numbers(function: Callable, numbers: list) -> bool | int | float | None:
+    """The result of an operation on constants, None where it is left to run time."""
+    if any(isinstance(x, np.generic) for x in numbers):
+        same = len({dtype_of(x) for x in numbers}) == 1
+        return bool(function(*numbers)) if same and function in COMPARISONS else None
+    try:
+        return folded(function, numbers)
+    except ArithmeticError:
+        raise Unsupported("a constant that is no number") from None
