@@ -92,7 +92,7 @@ class Adjoint:
 
     def _read(self, bar: str) -> Operand:
         if bar not in self._now:
-            name = self._names.new(bar)
+            name = self._names.new("g")
             self._dtypes[name] = self._dtypes[bar]
             self._made.append(copy(name, bar, self._dtypes[bar]))
             self._now[bar] = name

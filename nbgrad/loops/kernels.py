@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.front.functions import Entry
+from ..adjoints.build import names_of
+from ..compiler.front.functions import Entry, array_results
 from ..compiler.kernel import Kernel, kernel_from_ir
+from ..ir.statements import Address, Call, Function
+from ..ir.walk import walk
 from .packed import Derivative
+from .shapes import shape_function
+from .signature import Signature
 from .status import error_of
 
-__all__ = ["device_of", "kernel_of"]
+__all__ = ["device_of", "filled", "kernel_of", "shapes_of"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,52 @@ def _find(name: str) -> Any:
     from ..kernels import scalar
 
     return getattr(scalar, name)
+
+
+@dataclass(frozen=True)
+class _Shapes:
+    """The kernel that writes the lengths of the arrays that a function returns into a vector."""
+
+    signature: Signature
+
+    def __repr__(self) -> str:
+        return f"shapes {self.signature.digest}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.signature.name}_shapes"
+
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        return dict.fromkeys([*(f"x{i}" for i in range(len(self.signature.arguments))), "shapes"])
+
+    @cached_property
+    def function(self) -> Function:
+        results = array_results(self.signature.entry.result)
+        return shape_function(self.signature.primal, results)
+
+    def entry(self, kinds: Iterable[Any]) -> Entry:
+        return Entry(self.function, None, _find)
+
+    def text(self) -> str:
+        raise NotImplementedError
+
+    @cached_property
+    def reads(self) -> frozenset[int]:
+        """The arguments whose elements or values the shapes depend on."""
+        used = {name for each in walk(self.function.body) for name in names_of(each)}
+        used |= {getattr(each, "buffer", None) for each in walk(self.function.body)}
+        used |= {
+            x.buffer for each in walk(self.function.body) if isinstance(each, Call)
+            for x in each.arguments if isinstance(x, Address)
+        }  # fmt: skip
+        return frozenset(i for i, leaf in enumerate(self.signature.arguments) if leaf.name in used)
+
+
+@lru_cache(maxsize=4096)
+def shapes_of(signature: Signature) -> _Shapes:
+    """The kernel of the shapes of what the function returns."""
+    return _Shapes(signature)
 
 
 @lru_cache(maxsize=4096)

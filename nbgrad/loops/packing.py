@@ -22,7 +22,6 @@ from ..ir.statements import (
     Pointer,
     PointTo,
     Raise,
-    Return,
     Store,
     Variable,
 )
@@ -89,10 +88,10 @@ class Packing:
         whole = Function(
             of.name, tuple(self._parameters),
             (*self._declared, *self._body, *self._after,
-             *(Call("freed", (x,)) for x in self._scratch), Return()),
+             *(Call("freed", (x,)) for x in self._scratch)),
             (), frozenset(["exact"]),
         )  # fmt: skip
-        self.function = with_status(whole, self._status, of.signature.errors)
+        self.function = with_status(whole, self._status, of.signature.errors, self._scratch)
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -216,10 +215,10 @@ class Packing:
             results += [_Origin("bar", i) for i in numbers]
             count += len(shadows) + of.count
         for k in range(len(of.along)):
-            before = [n for n, _ in parameters[:count]]
-            while count < len(parameters) and self._order(parameters[count][0], before) is not None:
+            suffix = f".dot{k + 1}" if k else ".dot"  # x.dot2 is the tangent of x, not of x.dot
+            while count < len(parameters) and parameters[count][0].endswith(suffix):
                 name = parameters[count][0]
-                old = origins[self._order(name, before)]  # pyright: ignore
+                old = origins[name.removesuffix(suffix)]
                 origins[name] = replace(old, along=(*old.along, k))
                 count += 1
             floats = [
@@ -231,12 +230,6 @@ class Packing:
 
     def _is_float(self, origin: _Origin) -> bool:
         return origin.kind == "bar" or self._signature.results[origin.index].kind == "f"
-
-    @staticmethod
-    def _order(name: str, before: Sequence[str]) -> str | None:
-        """The parameter of which another one is the tangent."""
-        stem = name.rpartition(".dot")[0]
-        return stem if stem in before else None
 
     def _call(self) -> None:
         of, inner = self._of, self._inner
@@ -315,7 +308,7 @@ class Packing:
             source = self._values[i], zero
         elif len(origin.along) == 1 and i in self._directions[origin.along[0]]:
             source = self._directions[origin.along[0]][i], zero
-        if origin.kind == "leaf" and i not in self._signature.written and source is not None:
+        if origin.kind == "leaf" and i not in self._signature.overwritten and source is not None:
             return Address(source[0], ZERO, dtype)
         if is_result and dtype == self._dtype:
             at = self._out_at[i]

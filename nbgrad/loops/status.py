@@ -21,19 +21,18 @@ __all__ = ["error_of", "names_in", "with_status"]
 
 
 def with_status(
-    function: Function, place: tuple[str, Affine, np.dtype], errors: Sequence[tuple[str, str]]
+    function: Function,
+    place: tuple[str, Affine, np.dtype],
+    errors: Sequence[tuple[str, str]],
+    scratch: Sequence[str],
 ) -> Function:
-    """A function without results that stores the number of an exception at a place, and frees its
-    memory, instead of raising. Exceptions are numbered from 1 on, as in `errors`; the last number
-    is for all others."""
+    """A function without results that stores the number of an exception at a place, and frees the
+    memory at the addresses `scratch`, instead of raising. Exceptions are numbered from 1 on,
+    as in `errors`; the last number is for all others."""
     flat = inlined(function, Names(names_in(function)))
     buffer, at, dtype = place
     numbers = {error: i + 1 for i, error in enumerate(errors)}
-    declared = {each.target for each in flat.declared}
-    freed = [
-        each for each in walk(flat.body)
-        if isinstance(each, Call) and each.function == "freed" and each.arguments[0] in declared
-    ]  # fmt: skip
+    freed = [Call("freed", (name,)) for name in scratch]
 
     def change(body: Sequence[Any]) -> tuple:
         made: list[Any] = []
@@ -45,7 +44,7 @@ def with_status(
                 made.append(with_inner(each, change) if inner(each) else each)
         return tuple(made)
 
-    body = (*flat.declared, *change(flat.body), Return())
+    body = (*flat.declared, *change(flat.body))
     return replace(function, body=body)
 
 
