@@ -10,6 +10,7 @@ from nbgrad.adjoints.build import Names
 from nbgrad.adjoints.plan import Plan
 from nbgrad.adjoints.positions import Positions
 from nbgrad.adjoints.simplify import _Simplify
+from nbgrad.ir.statements import Load
 
 
 def overwritten() -> AbstractContextManager:
@@ -46,8 +47,6 @@ def kept_cotangents() -> AbstractContextManager:
         self._made.append(Load(name, shadow, at, dtype))
         self.add(value, name)
 
-    from nbgrad.ir.statements import Load
-
     return patch.object(Adjoint, "_stored", stored)
 
 
@@ -79,6 +78,12 @@ DEFECTS: dict[str, Callable[[], AbstractContextManager]] = {
     "variables-in-branches": variables_in_branches,
     "kept-cotangents": kept_cotangents,
     "shared-names": shared_names,
-    "kept-flags": kept_flags,
     "loads-behind-stores": loads_behind_stores,
 }
+FIRST = {
+    "overwritten-in-later-rounds": 2110,
+    "variables-in-branches": 2280,
+    "shared-names": 5240,
+    "loads-behind-stores": 5000,
+}
+"""Seeds from which on a defect is found soon."""
