@@ -1,7 +1,7 @@
 """Defects of derivatives of loops, each as a patch that puts it back: the fuzzer must find them."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from unittest.mock import patch
 
 from nbgrad.adjoints import inline, plan, tree
@@ -55,16 +55,18 @@ def shared_names() -> AbstractContextManager:
     return patch.object(Names, "take", lambda self, names: None)
 
 
-@contextmanager
-def kept_flags() -> Iterator[None]:
+def kept_flags() -> AbstractContextManager:
     """Flags of inlined functions keep the values of the last call."""
 
-    def inlined(function, names, keep_exits=False, is_called=False):
-        return whole(function, names, keep_exits)
+    def single_exit(body, results, names):
+        declared, statements, outs = whole(body, results, names)
+        first = {each.target for each in declared}
+        while statements and getattr(statements[0], "target", None) in first:
+            statements = statements[1:]
+        return declared, statements, outs
 
-    whole = inline.inlined
-    with patch.object(inline, "inlined", inlined):
-        yield
+    whole = inline.single_exit
+    return patch.object(inline, "single_exit", single_exit)
 
 
 def loads_behind_stores() -> AbstractContextManager:
