@@ -100,6 +100,15 @@ class Record:
                  copy(self._used, base, INT)]  # fmt: skip
         return Block(*self._pointers(made), variable(base))
 
+    def used(self, made: list[Any]) -> str:
+        """The number of words that are reserved."""
+        made.append(copy(self._name("base"), self._used, INT))
+        return made[-1].target
+
+    def block(self, at: Affine, made: list[Any]) -> Block:
+        """Words that are reserved, from a position on."""
+        return Block(*self._pointers(made), at)
+
     def write(self, block: Block, i: int, value: Operand, dtype: np.dtype) -> list[Any]:
         """Write word i of a block."""
         wide = DOUBLE if dtype.kind == "f" else INT

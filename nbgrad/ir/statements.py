@@ -113,6 +113,8 @@ class For:
     `piece`, in a part of `Pieces`: only those of the piece that runs, so many.
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
+    `checkpoint` and `snapshots` say what a reverse pass of the loop keeps: see `adjoints/segments.py`
+    and `adjoints/checkpoints.py`.
     """
 
     axis: Any
@@ -121,6 +123,8 @@ class For:
     body: tuple["Statement", ...]
     piece: int = 0
     step: Any = 1
+    checkpoint: str = ""
+    snapshots: Operand | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from .arrays import assign, in_memory, is_view, returned_array
 from .elements import element, set_element
 from .emit import FunctionBuilder
 from .expressions import OPERATORS, Expressions, refuse
+from .steps import checkpoint_of, is_steps, require_whole
 from .syntax import Unsupported, definition_of, line_of
 from .values import INT, UINT, Array, Known, Lazy, Number, Value, members
 
@@ -113,6 +114,10 @@ class Walk:
                 target=ast.Name(id=name), iter=ast.Call(func=called, args=bounds), orelse=[]
             ) if self._is_range(called):
                 self._for(name, [self._value(bound) for bound in bounds], node.body)
+            case ast.For(
+                target=ast.Name(id=name), iter=ast.Call(func=called) as steps, orelse=[]
+            ) if (found := self._steps(called, steps, node.body)) is not None:
+                self._for(name, [found[0]], node.body, *found[1:])
             case ast.For(target=ast.Name(id=name), iter=ast.Name() as each, orelse=[]):
                 self._for_each(name, members(self._value(each)), node.body)
             case ast.Break():
@@ -147,7 +152,21 @@ class Walk:
         value = self._value(called)
         return isinstance(value, Known) and value.value is builtins.range
 
-    def _for(self, name: str, bounds: list[Value], body: Sequence[ast.stmt]) -> None:
+    def _steps(self, called: ast.expr, node: ast.Call, body: Sequence[ast.stmt]) -> Any:
+        """The number of rounds of a loop over steps, and its checkpoints; None for other calls."""
+        function = self._value(called)
+        if not (isinstance(function, Known) and is_steps(function.value)):
+            return None
+        require_whole(body)
+        args = [self._value(each) for each in node.args]
+        named = {str(each.arg): self._value(each.value) for each in node.keywords}
+        rounds = args[0] if args else named.get("n", Known(0))
+        return rounds, *checkpoint_of(self._emit, args, named)
+
+    def _for(
+        self, name: str, bounds: list[Value], body: Sequence[ast.stmt], checkpoint: str = "",
+        snapshots: Any = None,
+    ) -> None:  # fmt: skip
         """A loop over integers. The body may assign the loop variable, which does not change the
         number of iterations."""
         emit = self._emit
@@ -176,7 +195,9 @@ class Walk:
             self._left_with.pop()
         self._variables.given = given
         low, high = (_bound(emit, each) for each in (first, last))
-        emit.add(For(axis, low, high, tuple(statements)))
+        emit.add(
+            For(axis, low, high, tuple(statements), checkpoint=checkpoint, snapshots=snapshots)
+        )
 
     def _rounds(self, start: Value, stop: Value, step: Value) -> Value:
         """How many numbers a range has."""
