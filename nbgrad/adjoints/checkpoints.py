@@ -4,7 +4,7 @@ Such a loop records nothing in the forward pass. Before a round, its state may b
 record: a snapshot. The state is what the loop changes, and what its statements read and other loops
 may have changed: whole buffers that it writes to, and variables. The backward pass of a round
 restores the last snapshot, runs the rounds up to this one, runs this one once more with its record,
-and reverses it. All else that the rounds read is needed by the backward pass: see `plan.py`.
+and reverses it; that of the first round restores the state before the loop, too. All else that the rounds read is needed by the backward pass: see `plan.py`.
 
 With `snapshots` on the loop, so many are kept at once, at distances that double as few rounds as
 possible; else there is one before each round.
@@ -130,7 +130,10 @@ class Checkpoints:
             last = statement.stop
             first += self._visit(loop, state, block, width, statement.axis, last, statement.snapshots)
         plain = replace(statement, body=(*first, *statement.body), checkpoint="", snapshots=None)
-        return [*made, plain]
+        made.append(plain)
+        if statement.snapshots is not None:
+            made += self._record.write(block, 0, self._read(self._held[loop][0], made), INT)
+        return made
 
     def backward(self, loop: Loop, replay: Sequence[Any], reverse: Sequence[Any]) -> list[Any]:
         """The loop backward: `replay` are the statements of a round with its record, `reverse`
@@ -141,18 +144,28 @@ class Checkpoints:
         at = affine_of(-1, {axis: -1}).plus(_affine(start)).plus(_affine(stop))
         body: list[Any] = [Position(here, at)]
         state = _Layout(self, self._states[loop], self._again)
+        is_first = self._value("equal", here, _operand(start), made=body, dtype=BOOL)
+        last: list[Any] = []
         end: list[Any] = []
         if statement.snapshots is None:
-            block = self._record.release(state.sized(body), body)
-            state.restore(block, body)
+            words = state.sized(body)
+            base = variable(self._value("subtract", self._record.used(body), words, made=body))
+            state.restore(self._record.block(base, body), body)
+            body += [*self._run_again(loop, replay), *reverse]
+            state.restore(self._record.release(words, body), last)
         else:
             slots = self._given(statement.snapshots)
             width, total = self._slots(state, slots, made)
-            base = self._value("subtract", self._record.used(made), total, made=made)
-            self._record.release(total, end)
-            block = self._record.block(variable(base), body)
+            base = variable(self._value("subtract", self._record.used(made), total, made=made))
+            count = self._new("count")
+            made += self._record.read(self._record.block(base, made), 0, count, INT)
+            made.append(copy(self._held[loop][0], count, INT))
+            block = self._record.block(base, body)
             body += self._advanced(loop, state, block, width, here, slots)
-        body += [*self._run_again(loop, replay), *reverse]
+            body += [*self._run_again(loop, replay), *reverse]
+            state.restore(self._record.block(base.shifted(2), last), last)
+            self._record.release(total, end)
+        body.append(If(is_first, tuple(last)))
         return [*made, For(axis, start, stop, tuple(body)), *end]
 
     def _run_again(self, loop: Loop, statements: Sequence[Any], axis: str = "") -> list[Any]:
@@ -173,9 +186,16 @@ class Checkpoints:
     # -- few snapshots ----------------------------------------------------------------------------
 
     def _slots(self, state: "_Layout", count: Operand, made: list[Any]) -> tuple[str, str]:
-        """The words of a snapshot with the number of its round, and those of all."""
+        """The words of a snapshot with the number of its round; those of all, behind one that says
+        how many there are."""
         width = self._value("add", state.sized(made), _ONE, made=made)
-        return width, self._value("multiply", width, count, made=made)
+        every = self._value("multiply", width, count, made=made)
+        return width, self._value("add", every, _ONE, made=made)
+
+    def _slot(self, block: Block, count: str, width: str, made: list[Any]) -> Block:
+        """The words of the snapshot behind so many others."""
+        at = self._value("multiply", count, width, made=made)
+        return block.shifted(variable(at).shifted(1))
 
     def _visit(
         self, loop: Loop, state: "_Layout", block: Block, width: str, here: str, end: Any,
@@ -188,7 +208,7 @@ class Checkpoints:
         is_here = self._value("equal", here, self._read(upcoming, made), made=made, dtype=BOOL)
         then: list[Any] = []
         count = self._read(held, then)
-        slot = block.shifted(variable(self._value("multiply", count, width, made=then)))
+        slot = self._slot(block, count, width, then)
         then += self._record.write(slot, 0, here, INT)
         state.save(slot.shifted(Affine(1, ())), then)
         free = self._value("subtract", slots, count, made=then)
@@ -203,7 +223,7 @@ class Checkpoints:
         held, upcoming = self._held[loop]
         made: list[Any] = []
         count = self._value("subtract", self._read(held, made), _ONE, made=made)
-        slot = block.shifted(variable(self._value("multiply", count, width, made=made)))
+        slot = self._slot(block, count, width, made)
         before = self._new("before")
         made += self._record.read(slot, 0, before, INT)
         state.restore(slot.shifted(Affine(1, ())), made)
@@ -228,8 +248,7 @@ class Checkpoints:
         several = self._value("greater", free, _ONE, made=made, dtype=BOOL)
         then: list[Any] = []
         repeats, reach, below = (self._variable(x) for x in ("repeats", "reach", "below"))
-        stop = literal(end, INT) if isinstance(end, int) else end
-        rounds = self._value("subtract", stop, here, made=then)
+        rounds = self._value("subtract", _operand(end), here, made=then)
         then += [copy(repeats, _ZERO, INT), copy(reach, _ONE, INT), copy(below, _ZERO, INT)]
         body: list[Any] = []
         now = self._read(reach, body)
@@ -328,6 +347,10 @@ class _Layout:
             read = record.read(block.shifted(variable(axis)), 0, value, dtype)
             made.append(For(axis, 0, size, (*read, Store(buffer, variable(axis), value, dtype))))
             block = block.shifted(_affine(size))
+
+
+def _operand(x: Any) -> Operand:
+    return literal(x, INT) if isinstance(x, int) else x
 
 
 def _affine(x: Any) -> Affine:

@@ -225,8 +225,8 @@ class Plan:
         later: Sequence[Any] | None = None,
     ) -> bool:  # fmt: skip
         """Whether a store may overwrite, later, what a load has read; `later` are the statements
-        that follow it in its segment. A loop with checkpoints restores all that its rounds write,
-        before each round."""
+        that follow it in its segment. A loop with checkpoints restores all that its rounds write:
+        before each round backward, and at its end."""
         depth = 0
         if later is None:
             loops = around(home)
