@@ -19,7 +19,7 @@ from ..ir.statements import (
 )
 from ..ir.walk import walk
 from .build import COPY
-from .partials import pullbacks
+from .partials import called_name, pullbacks
 
 __all__ = ["active_names", "rule_of"]
 
@@ -27,7 +27,7 @@ __all__ = ["active_names", "rule_of"]
 def rule_of(statement: Assign | Call) -> tuple | None:
     """The cotangents of the operands of scalar code; None for what has no derivative."""
     if isinstance(statement, Call):
-        return pullbacks(str(statement.function))
+        return pullbacks(called_name(statement.function))
     return pullbacks(statement.body.function.name) if isinstance(statement.body, Apply) else None
 
 
@@ -65,7 +65,7 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             yield source, target  # one memory: what is written through one is read through others
             yield target, source
         case Assign(target=target, body=body, operands=(x,), dtype=dtype) if body is COPY:
-            if dtype.kind == "i" and isinstance(x, str):  # the copy of an address
+            if dtype.kind == "i" and isinstance(x, str) and not is_float(x):  # of an address
                 yield x, target
                 yield target, x
         case Call(function="resized", arguments=(address, _), results=(target,)):

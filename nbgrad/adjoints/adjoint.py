@@ -57,6 +57,7 @@ class Adjoint:
         """The variable that is the cotangent of a value or a variable."""
         bar = self._shadow(name)
         if bar not in self.declared:
+            self._names.take([bar])
             dtype = self._dtypes[name]
             self._dtypes[bar] = dtype
             self.declared[bar] = Variable(bar, literal(0, dtype), dtype)
@@ -91,7 +92,7 @@ class Adjoint:
 
     def _read(self, bar: str) -> Operand:
         if bar not in self._now:
-            name = self._names.new(bar)
+            name = self._names.new("g")
             self._dtypes[name] = self._dtypes[bar]
             self._made.append(copy(name, bar, self._dtypes[bar]))
             self._now[bar] = name

@@ -29,6 +29,10 @@ class Names:
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 
+    def take(self, names: Iterable[str]) -> None:
+        """Let no new name be one of these."""
+        self._taken.update(names)
+
     def new(self, hint: str) -> str:
         """A name that begins with `hint`."""
         hint = hint.partition("#")[0]
@@ -215,13 +219,14 @@ def renamed(
         for f in fields(statement)
         if f.init and f.name not in (*skip, "buffer", "at")
     }
+    given: Any = statement
     if isinstance(statement, For):
         changes |= {name: _bound(changes[name]) for name in ("start", "stop")}
-    if hasattr(statement, "buffer"):
-        buffer, offset = place(statement.buffer)
-        changes |= {"buffer": buffer, "at": affine(statement.at).plus(offset)}
-    elif hasattr(statement, "at"):
-        changes["at"] = affine(statement.at)
+    if hasattr(given, "buffer"):
+        buffer, offset = place(given.buffer)
+        changes |= {"buffer": buffer, "at": affine(given.at).plus(offset)}
+    elif hasattr(given, "at"):
+        changes["at"] = affine(given.at)
     return replace(statement, **changes)
 
 

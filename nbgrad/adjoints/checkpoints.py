@@ -1,105 +1,41 @@
 """Loops of which the reverse pass keeps few states, and whose rounds it runs again.
 
 Such a loop records nothing in the forward pass. Before a round, its state may be copied to the
-record: a snapshot. The state is what the loop changes, and what its statements read and other loops
-may have changed: whole buffers that it writes to, and variables. The backward pass of a round
-restores the last snapshot, runs the rounds up to this one, runs this one once more with its record,
-and reverses it; that of the first round restores the state before the loop, too. All else that the rounds read is needed by the backward pass: see `plan.py`.
+record: a snapshot. The state is the variables that the loop uses, and the buffers that it writes
+to. The backward pass of a round restores the last snapshot, runs the rounds up to this one, runs
+this one once more with its record, and reverses it; that of the first round restores the state
+before the loop, too. All else that the rounds read is needed by the backward pass: see `plan.py`.
 
-With `snapshots` on the loop, so many are kept at once, at distances that double as few rounds as
-possible; else there is one before each round.
+With `snapshots` on the loop, so many are kept at once, at distances for which few rounds run again;
+else there is one before each round.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError
 from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import (
     Break,
-    Call,
     For,
     If,
-    Literal,
-    Load,
     New,
     Operand,
-    PointTo,
     Position,
-    Store,
     Variable,
     While,
 )
-from ..ir.walk import inner, walk, with_inner
-from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
+from ..ir.walk import inner, with_inner
+from .build import BOOL, INT, copy, defined_names, literal, operation, renamed
 from .record import Block, Record
-from .tree import Body, Loop, bodies
+from .states import Layout, State
+from .tree import Loop
 
-__all__ = ["Checkpoints", "State", "states"]
+__all__ = ["Checkpoints"]
 
 _ZERO, _ONE, _NONE = literal(0, INT), literal(1, INT), literal(-1, INT)
-
-
-@dataclass(frozen=True)
-class State:
-    """Variables, and buffers with the numbers whose product is how many elements they have."""
-
-    variables: tuple[str, ...]
-    buffers: Mapping[Any, tuple[Operand, ...]]
-
-
-def states(
-    top: Body, variables: Sequence[str], lengths: Mapping[Any, Sequence[str] | None]
-) -> dict[Loop, State]:
-    """The state of each loop with checkpoints. `lengths` are those of the arrays among the
-    parameters; None where they do not tell the number of elements."""
-    sizes: dict[Any, Any] = dict(lengths)
-    loops = [
-        item for body in bodies(top) for item in body.items
-        if isinstance(item, Loop) and getattr(item.statement, "checkpoint", "")
-    ]  # fmt: skip
-    return {loop: _state(loop, variables, sizes | _made(top)) for loop in loops}
-
-
-def _made(top: Body) -> dict[Any, tuple[Operand, ...]]:
-    """The buffers that are made, and how many elements they have."""
-    found: dict[Any, tuple[Operand, ...]] = {}
-    for body in bodies(top):
-        for item in body.items:
-            for each in walk(getattr(item, "statements", ())):
-                if isinstance(each, New):
-                    found[each.target] = (each.count,)
-    return found
-
-
-def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any]) -> State:
-    inside = walk(loop.statement.body)
-    own = {each.target for each in inside if isinstance(each, New)}
-    written: list[Any] = []
-    for each in inside:
-        if isinstance(each, Store):
-            written.append(each.buffer)
-        elif isinstance(each, Call):
-            written += [x.buffer for x in each.pointers]
-        elif isinstance(each, PointTo):
-            raise NoRuleError(
-                "nbgrad.steps: the loop uses an array that may be one of several: loop over range"
-            )
-    buffers = {}
-    for buffer in dict.fromkeys(written):
-        if buffer in own:
-            continue
-        if sizes.get(buffer) is None:
-            raise NoRuleError(
-                f"nbgrad.steps: the loop writes to {buffer}, which is not contiguous, or has no axis: "
-                "pass a contiguous copy with one axis or more, or loop over range"
-            )
-        buffers[buffer] = tuple(sizes[buffer])
-    used = {name for each in inside for name in (*names_of(each), *defined_names([each]))}
-    return State(tuple(name for name in variables if name in used), buffers)
 
 
 class Checkpoints:
@@ -118,7 +54,7 @@ class Checkpoints:
     def forward(self, loop: Loop) -> list[Any]:
         """The loop, with snapshots."""
         statement, made, first = loop.statement, [], []
-        state = _Layout(self, self._states[loop], lambda name: name)
+        state = self._layout(self._states[loop], lambda name: name)
         if statement.snapshots is None:
             block = self._record.reserve(state.sized(first), first)
             state.save(block, first)
@@ -128,7 +64,9 @@ class Checkpoints:
             block = self._record.reserve(total, made)
             made += [copy(held, _ZERO, INT), copy(upcoming, _ZERO, INT)]
             last = statement.stop
-            first += self._visit(loop, state, block, width, statement.axis, last, statement.snapshots)
+            first += self._visit(
+                loop, state, block, width, statement.axis, last, statement.snapshots
+            )
         plain = replace(statement, body=(*first, *statement.body), checkpoint="", snapshots=None)
         made.append(plain)
         if statement.snapshots is not None:
@@ -143,7 +81,7 @@ class Checkpoints:
         axis, here = self._new("back"), self._again(statement.axis)
         at = affine_of(-1, {axis: -1}).plus(_affine(start)).plus(_affine(stop))
         body: list[Any] = [Position(here, at)]
-        state = _Layout(self, self._states[loop], self._again)
+        state = self._layout(self._states[loop], self._again)
         is_first = self._value("equal", here, _operand(start), made=body, dtype=BOOL)
         last: list[Any] = []
         end: list[Any] = []
@@ -183,9 +121,12 @@ class Checkpoints:
         return [renamed(x, now, lambda buffer: (buffer, ZERO), now)
                 for x in _without_new(statements)]  # fmt: skip
 
+    def _layout(self, state: State, value: Callable[[str], str]) -> Layout:
+        return Layout(state, value, self._new, self._dtypes, self._buffers, self._record)
+
     # -- few snapshots ----------------------------------------------------------------------------
 
-    def _slots(self, state: "_Layout", count: Operand, made: list[Any]) -> tuple[str, str]:
+    def _slots(self, state: Layout, count: Operand, made: list[Any]) -> tuple[str, str]:
         """The words of a snapshot with the number of its round; those of all, behind one that says
         how many there are."""
         width = self._value("add", state.sized(made), _ONE, made=made)
@@ -198,7 +139,7 @@ class Checkpoints:
         return block.shifted(variable(at).shifted(1))
 
     def _visit(
-        self, loop: Loop, state: "_Layout", block: Block, width: str, here: str, end: Any,
+        self, loop: Loop, state: Layout, block: Block, width: str, here: str, end: Any,
         slots: Operand,
     ) -> list[Any]:  # fmt: skip
         """Save the state before round `here` if that is upcoming; the rounds before `end` are to
@@ -217,7 +158,7 @@ class Checkpoints:
         return [*made, If(is_here, tuple(then))]
 
     def _advanced(
-        self, loop: Loop, state: "_Layout", block: Block, width: str, here: str, slots: Operand
+        self, loop: Loop, state: Layout, block: Block, width: str, here: str, slots: Operand
     ) -> list[Any]:
         """Restore the last snapshot, and run the rounds up to `here`."""
         held, upcoming = self._held[loop]
@@ -294,59 +235,6 @@ class Checkpoints:
         self._dtypes[target] = dtype
         made.append(operation(target, name, operands, dtype, INT))
         return target
-
-
-class _Layout:
-    """The words of a snapshot; `value` gives the numbers of its sizes."""
-
-    def __init__(self, of: Checkpoints, state: State, value: Callable[[str], str]):
-        self._of, self._state, self._value = of, state, value
-
-    def sized(self, made: list[Any]) -> Operand:
-        """How many words it has."""
-        words = Affine(len(self._state.variables), ())
-        self._sizes: list[Any] = []
-        for factors in self._state.buffers.values():
-            size: Any = _ONE
-            for x in factors:
-                x = self._value(x) if isinstance(x, str) else x
-                size = x if size == _ONE else self._of._value("multiply", size, x, made=made)
-            self._sizes.append(size.number if isinstance(size, Literal) else size)
-            words = words.plus(_affine(self._sizes[-1]))
-        name = self._of._new("state")
-        made.append(Position(name, words))
-        return name
-
-    def save(self, block: Block, made: list[Any]) -> None:
-        """Copy the state to words of the record."""
-        of, record = self._of, self._of._record
-        for name in self._state.variables:
-            value = of._new(name, of._dtypes[name])
-            made.append(copy(value, name, of._dtypes[name]))
-            made += record.write(block, 0, value, of._dtypes[name])
-            block = block.shifted(Affine(1, ()))
-        for buffer, size in zip(self._state.buffers, self._sizes, strict=True):
-            axis, dtype = of._new("each"), of._buffers[buffer]
-            value = of._new("element", dtype)
-            load = Load(value, buffer, variable(axis), dtype)
-            write = record.write(block.shifted(variable(axis)), 0, value, dtype)
-            made.append(For(axis, 0, size, (load, *write)))
-            block = block.shifted(_affine(size))
-
-    def restore(self, block: Block, made: list[Any]) -> None:
-        """Set the state to words of the record."""
-        of, record = self._of, self._of._record
-        for name in self._state.variables:
-            value = of._new(name, of._dtypes[name])
-            made += record.read(block, 0, value, of._dtypes[name])
-            made.append(copy(name, value, of._dtypes[name]))
-            block = block.shifted(Affine(1, ()))
-        for buffer, size in zip(self._state.buffers, self._sizes, strict=True):
-            axis, dtype = of._new("each"), of._buffers[buffer]
-            value = of._new("element", dtype)
-            read = record.read(block.shifted(variable(axis)), 0, value, dtype)
-            made.append(For(axis, 0, size, (*read, Store(buffer, variable(axis), value, dtype))))
-            block = block.shifted(_affine(size))
 
 
 def _operand(x: Any) -> Operand:

@@ -41,14 +41,17 @@ def single_exit(
     exits = _Exits(names, outs, list(results))
     zeros = [Variable(name, literal(0, d), d) for name, d in zip(outs, results, strict=True)]
     statements = exits.sequence(body)
-    return [*zeros, *exits.declared], statements, list(outs)
+    # A function that is called in a loop starts anew in each round.
+    start = [copy(each.target, each.start, each.start.dtype) for each in zeros]
+    start.append(copy(exits.returned, _FALSE, BOOL))
+    return [*zeros, *exits.declared], [*start, *statements], list(outs)
 
 
 class _Exits:
     def __init__(self, names: Names, outs: list[str], dtypes: list[np.dtype]):
         self.declared: list[Variable] = []
         self._names, self._outs, self._dtypes = names, outs, dtypes
-        self._returned = self._flag("returned") if outs or dtypes == [] else ""
+        self.returned = self._flag("returned")
         self._loops: list[tuple[str, str]] = []  # flags: the loop is left, the round is over
 
     def _flag(self, hint: str) -> str:
@@ -81,11 +84,11 @@ class _Exits:
                     if must and must_too:
                         made.append(replace(each, then=tuple(first), otherwise=tuple(second)))
                         return made, may or may_too, True
-                    if must and not may_too:
+                    if must and may and not may_too:
                         more, may_more, ends = self._sequence(rest)
                         made.append(replace(each, then=tuple(first), otherwise=(*second, *more)))
                         return made, may or may_more, ends
-                    if must_too and not may:
+                    if must_too and may_too and not may:
                         more, may_more, ends = self._sequence(rest)
                         made.append(replace(each, then=(*first, *more), otherwise=tuple(second)))
                         return made, may_too or may_more, ends
@@ -97,7 +100,7 @@ class _Exits:
                     made += [*before, loop]
                     if returns:
                         if self._loops:
-                            made.append(If(self._returned, tuple(self._leave())))
+                            made.append(If(self.returned, tuple(self._leave())))
                         return self._guarded(made, rest)
                 case _:
                     made.append(each)
@@ -109,12 +112,12 @@ class _Exits:
         """The rest where nothing has left it."""
         if rest:
             more, _, _ = self._sequence(rest)
-            over = self._loops[-1][1] if self._loops else self._returned
+            over = self._loops[-1][1] if self._loops else self.returned
             made.append(If(over, (), tuple(more)))
         return made, True, False
 
     def _leave(self) -> list[Statement]:
-        flags = [self._returned, *(self._loops[-1] if self._loops else ())]
+        flags = [self.returned, *(self._loops[-1] if self._loops else ())]
         return [copy(flag, _TRUE, BOOL) for flag in flags]
 
     def _loop(self, loop: For | While) -> tuple[list[Statement], Statement, bool]:
@@ -128,5 +131,5 @@ class _Exits:
         if left not in assigned:
             return [], replace(loop, body=(*reset, *body)), False
         body += [If(left, (Break(),))]
-        returns = self._returned in assigned
+        returns = self.returned in assigned
         return [copy(left, _FALSE, BOOL)], replace(loop, body=(*reset, *body)), returns

@@ -52,7 +52,9 @@ def split(loop: For, new: Callable[[str], str], is_variable: Callable[[str], boo
 
 def _without_copies(body: Sequence[Any], is_variable: Callable[[str], bool]) -> Sequence[Any]:
     """Without assignments of variables to themselves."""
-    copied = {x.target: x.operands[0] for x in body if isinstance(x, Assign) and x.body is COPY}
+    copied: dict[Any, Any] = {
+        x.target: x.operands[0] for x in body if isinstance(x, Assign) and x.body is COPY
+    }
     return [
         each for each in body
         if not (isinstance(each, Assign) and each.body is COPY and is_variable(each.target)

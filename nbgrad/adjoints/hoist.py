@@ -75,7 +75,7 @@ class _Hoist:
             else:
                 kept.append(each)
                 continue
-            changing.discard(each.target)
+            changing.discard(each.target)  # pyright: ignore
         whole = replace(loop, body=tuple(kept))
         if not loads:
             return [*plain, whole]

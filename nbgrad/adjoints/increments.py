@@ -49,7 +49,9 @@ def _changed(body: Sequence[Any], uses: Counter, new: Callable[[str, np.dtype], 
 
 def _increment(made: Sequence[Any], store: Store, uses: Counter) -> tuple | None:
     """The load, the sum, what is added, and whether it is subtracted."""
-    defined = {each.target: each for each in made if isinstance(each, (Assign, Load))}
+    defined: dict[Any, Any] = {
+        each.target: each for each in made if isinstance(each, (Assign, Load))
+    }
     total = defined.get(store.value)
     if not isinstance(total, Assign) or uses[store.value] != 1:
         return None

@@ -15,6 +15,7 @@ from ..ir.statements import (
 from ..ir.walk import with_inner
 from .build import Names, copy, defined_names, literal, renamed
 from .exits import single_exit
+from .partials import only_computes
 
 __all__ = ["Inlined", "inlined"]
 
@@ -26,7 +27,9 @@ class Inlined:
         self.declared, self.body, self.results = declared, body, results
 
 
-def inlined(function: Function, names: Names, keep_exits: bool = False) -> Inlined:
+def inlined(
+    function: Function, names: Names, keep_exits: bool = False, is_called: bool = False
+) -> Inlined:
     """The function as statements with one exit, in which it calls none of ours. With `keep_exits`
     it ends where it did, and the statements return its results."""
     if keep_exits:
@@ -34,6 +37,9 @@ def inlined(function: Function, names: Names, keep_exits: bool = False) -> Inlin
         body = pass_.body(function.body)
         return Inlined(pass_.declared, body, [])
     declared, body, results = single_exit(function.body, function.results, names)
+    if is_called:  # maybe in a loop: each call begins with the first values
+        first = [copy(each.target, each.start, each.dtype) for each in declared]  # pyright: ignore
+        body = [*first, *body]
     pass_ = _Inline(names)
     body = pass_.body(body)
     return Inlined([*declared, *pass_.declared], body, results)
@@ -47,7 +53,11 @@ class _Inline:
     def body(self, statements: Any) -> list[Statement]:
         made: list[Statement] = []
         for each in statements:
-            if isinstance(each, Call) and isinstance(each.function, Function):
+            if isinstance(each, Call) and each.function == "print":
+                continue
+            if isinstance(each, Call) and not isinstance(each.function, str) and not (
+                only_computes(each.function)
+            ):  # fmt: skip
                 made += self._called(each)
             elif isinstance(each, Variable):
                 made.append(self._declared(each))
@@ -67,7 +77,8 @@ class _Inline:
         for (name, kind), argument in zip(function.parameters, call.arguments, strict=True):
             given[name] = argument
             assert isinstance(argument, Address) == isinstance(kind, Pointer)
-        callee = inlined(function, self._names)
+        self._names.take([*given, *defined_names(function.body)])
+        callee = inlined(function, self._names, is_called=True)
         defined = [*(each.target for each in callee.declared), *defined_names(callee.body)]
         own = {name: self._names.new(name) for name in dict.fromkeys(defined)}
 

@@ -16,8 +16,9 @@ from typing import Any
 from ..ir.statements import Assign, Call, For, If, Load, Position, Store
 from ..ir.walk import inner, walk
 from .build import defined_names, names_of
-from .checkpoints import State
+from .partials import only_computes
 from .positions import Access, Positions, around
+from .states import State
 from .tree import Body, Branch, Loop, Segment, bodies, is_read
 
 __all__ = ["Plan"]
@@ -159,7 +160,7 @@ class Plan:
                 for at, home in self._assigned.get(statement.operands[0], ())
             )
         return isinstance(statement, (Assign, Position)) or (
-            isinstance(statement, Call) and str(statement.function).startswith("libm")
+            isinstance(statement, Call) and only_computes(statement.function)
         )
 
     # -- overwritten values -----------------------------------------------------------------------
@@ -200,7 +201,7 @@ class Plan:
             if not inner(x)
         }
         again: dict[int, Any] = {}
-        names = [name for name, _ in store.at.terms]
+        names: list[Any] = [name for name, _ in store.at.terms]
         while names:
             name = names.pop()
             statement = inside.get(name)

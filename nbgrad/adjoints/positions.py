@@ -44,6 +44,7 @@ class Positions:
         self._defined = {each.target: each for each in statements if isinstance(each, kinds)}
         self._axes = {each.axis: each for each in statements if isinstance(each, For)}
         self._forms: dict[str, Form | None] = {}
+        self._known: dict[tuple, bool] = {}
         self._subscripts: dict[tuple, tuple[Form | None, ...]] = {}
 
     def may_meet(self, first: Access, second: Access, later: bool, depth: int = 0) -> bool:
@@ -51,6 +52,12 @@ class Positions:
         both, from loop `depth` inwards, or in the same rounds."""
         if first.buffer != second.buffer:
             return False
+        key = first, second, later, depth
+        if key not in self._known:
+            self._known[key] = self._may_meet(first, second, later, depth)
+        return self._known[key]
+
+    def _may_meet(self, first: Access, second: Access, later: bool, depth: int) -> bool:
         ours, theirs = self._indices(first), self._indices(second)
         if len(ours) != len(theirs):
             return True
@@ -78,25 +85,34 @@ class Positions:
         found: list[Form | None] = [_ZERO] * rank
         found[-1] = Form(access.at.const, {})
         for name, factor in access.at.terms:
+            if self._is_flat(name):
+                return (None,) * rank
             axis, form = self._term(name, strides, rank)
             before = found[axis]
             found[axis] = None if form is None or before is None else before.plus(form, factor)
         return tuple(found)
 
+    def _is_flat(self, name: Any) -> bool:
+        """Whether a position is not that of indices in the shape of the buffer: the front end
+        writes it as an absolute value."""
+        match self._defined.get(name):
+            case Assign(body=Apply(function=function)):
+                return function.name == "abs"
+        return False
+
     def _term(
         self, name: Any, strides: Mapping[tuple[str, ...], int], rank: int
     ) -> tuple[int, Form | None]:
         """The axis of a term of a position, and its subscript."""
-        own = self._lengths(name)
-        if own in strides:
-            return strides[own], Form(1, {})
+        if (axis := strides.get(self._lengths(name) or ("",))) is not None:
+            return axis, Form(1, {})
         match self._defined.get(name):
             case Assign(body=Apply(function=function), operands=(x, y)) if (
                 function.name == "multiply"
             ):
                 for stride, index in ((x, y), (y, x)):
-                    if (product := self._lengths(stride)) in strides:
-                        return strides[product], self.form(index)
+                    if (axis := strides.get(self._lengths(stride) or ("",))) is not None:
+                        return axis, self.form(index)
         return rank - 1, self.form(name)
 
     def _lengths(self, x: Any) -> tuple[str, ...] | None:

@@ -19,7 +19,7 @@ def with_sums(loop: For, is_cotangent: Callable[[str], bool]) -> For:
     if any(map(inner, loop.body)):
         return loop
     uses = Counter(x for each in walk(loop.body) for x in _read(each))
-    defined = {x.target: x for x in loop.body if isinstance(x, Assign)}
+    defined: dict[Any, Assign] = {x.target: x for x in loop.body if isinstance(x, Assign)}
     dropped: list[Any] = []
     sums: dict[int, Accumulate] = {}
     for each in loop.body:
@@ -37,7 +37,8 @@ def with_sums(loop: For, is_cotangent: Callable[[str], bool]) -> For:
                     dropped += [first, total]
                     sums[id(each)] = Accumulate(each.target, SUM, value, each.dtype, loose=True)
                     break
-    kept = [sums.get(id(x), x) for x in loop.body if not any(x is one for one in dropped)]
+    gone = set(map(id, dropped))
+    kept = [sums.get(id(x), x) for x in loop.body if id(x) not in gone]
     return replace(loop, body=tuple(kept))
 
 

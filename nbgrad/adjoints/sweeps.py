@@ -12,7 +12,7 @@ import numpy as np
 from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
-from .build import BOOL, INT, copy, defined_names, literal, operation, renamed
+from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
 from .fission import split
 from .layout import Nest, Nests
@@ -197,7 +197,7 @@ class Sweeps:
             if isinstance(item, Segment):
                 again = [x for x in item.statements if wanted.intersection(_defines(x))]
                 again = [self._plan.again.get(_defines(x)[0], x) for x in again]
-                made += self._reverse_of(again)
+                made += self._reverse_of(_in_order(again))
         for item in reversed(body.items):
             if isinstance(item, Segment):
                 made += self._undone(item, place)
@@ -296,6 +296,25 @@ class Sweeps:
 
 def _affine(x: Any) -> Affine:
     return Affine(x, ()) if isinstance(x, int) else variable(x)
+
+
+def _in_order(statements: Sequence[Any]) -> list[Any]:
+    """The statements, each behind those that define what it reads: one that is loaded again may
+    read names that were defined behind it."""
+    homes = {name: x for x in statements for name in _defines(x)}
+    made: list[Any] = []
+    seen: set[int] = set()
+
+    def visit(each: Any) -> None:
+        if id(each) not in seen:
+            seen.add(id(each))
+            for name in sorted(names_of(each) & set(homes)):
+                visit(homes[name])
+            made.append(each)
+
+    for each in statements:
+        visit(each)
+    return made
 
 
 def _defines(each: Any) -> list[str]:

@@ -97,7 +97,6 @@ class _Tangents:
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
         plain = Simplified(flat.declared, flat.body, (), numbers, lengths, names)
         self._dtypes = plain.dtypes
-        self._variables = {each.target for each in plain.declared}
         self._buffers = {n: k.dtype for n, k in parameters.items() if isinstance(k, Pointer)}
         for each in walk(plain.body):
             if isinstance(each, (Allocate, New, PointTo)):
@@ -107,12 +106,13 @@ class _Tangents:
         useful = {x for x in results if isinstance(x, str)} | set(outs)
         self._active = active_names(plain.body, wrt, useful, self._dtype) | set(wrt)
         body = self._body([*plain.declared, *plain.body])
-        shadows = [(n + suffix, k) for n, k in parameters.items()
+        shadows = [n for n, k in parameters.items()
                    if isinstance(k, Pointer) and n in self._active]  # fmt: skip
-        seeds = [(n + suffix, k) for n, k in numbers.items() if n in wrt]
+        moving = [*shadows, *(name for name in numbers if name in wrt)]
+        dots = [(name + suffix, parameters[name]) for name in moving]
         self.function = Function(
             f"{function.name}.jvp",
-            (*function.parameters, *shadows, *seeds),
+            (*function.parameters, *dots),
             tuple(body),
             (*function.results, *(d for d in function.results if d.kind == "f")),
             function.attributes | {"noalias"},
@@ -139,59 +139,61 @@ class _Tangents:
     # -- statements -------------------------------------------------------------------------------
 
     def _body(self, statements: Sequence[Any]) -> list[Any]:
-        return [one for each in statements for one in self._with_tangent(each)]
+        made: list[Any] = []
+        for each in statements:
+            if inner(each):
+                made.append(with_inner(each, lambda body: tuple(self._body(body))))
+            elif isinstance(each, Return):
+                dots = [self._given(x) for x in each.values if self._dtype(x).kind == "f"]
+                made.append(Return((*each.values, *dots)))
+            else:
+                made += [each, *self._tangent(each)]
+        return made
 
-    def _with_tangent(self, each: Any) -> list[Any]:
+    def _tangent(self, each: Any) -> list[Any]:
+        """The statements behind one that compute the tangent of its result."""
         match each:
             case Assign(target=target, body=body, operands=operands, dtype=dtype):
                 if (dot := self._dot(target)) is None:
-                    return [each]
+                    return []
                 if body is COPY:
-                    return [each, copy(dot, self._given(operands[0]), dtype)]
-                return [each, *self._applied(each, operands, target, dot, dtype)]
+                    return [copy(dot, self._given(operands[0]), dtype)]
+                return self._applied(each, operands, target, dot, dtype)
             case Variable(target=target, start=start, dtype=dtype):
                 dot = self._dot(target)
-                return [each, Variable(dot, self._given(start), dtype)] if dot else [each]
+                return [Variable(dot, self._given(start), dtype)] if dot else []
             case Load(target=target, buffer=buffer):
                 dot = self._dot(target)
-                return (
-                    [each, replace(each, target=dot, buffer=self._dot(buffer))] if dot else [each]
-                )
+                return [replace(each, target=dot, buffer=self._dot(buffer))] if dot else []
             case Store(buffer=buffer, value=value, kind=kind):
                 if (dot := self._dot(buffer)) is None:
-                    return [each]
+                    return []
                 self._check_kind(kind)
                 if kind is SUM and self._dot(value) is None:
-                    return [each]
-                return [each, replace(each, buffer=dot, value=self._given(value))]
+                    return []
+                return [replace(each, buffer=dot, value=self._given(value))]
             case Accumulate(target=target, kind=kind, value=value):
                 if (dot := self._dot(target)) is None:
-                    return [each]
+                    return []
                 self._check_kind(kind)
                 given = self._dot(value)
-                return [each, replace(each, target=dot, value=given)] if given else [each]
+                return [replace(each, target=dot, value=given)] if given else []
             case Call():
-                return [each, *self._called(each)]
-            case Return(values=values):
-                dots = [self._given(x) for x in values if self._dtype(x).kind == "f"]
-                return [Return((*values, *dots))]
-            case Allocate(target=target) | New(target=target):
+                return self._called(each)
+            case Allocate(target=target):
                 dot = self._dot(target)
-                return [each, replace(each, target=dot)] if dot else [each]
+                return [replace(each, target=dot)] if dot else []
             case New(target=target):
                 dot = self._dot(target)
-                return [each, replace(each, target=dot, cleared=True)] if dot else [each]
+                return [replace(each, target=dot, cleared=True)] if dot else []
             case PointTo(target=target, address=address):
-                dot = self._dot(target)
-                if dot is None:
-                    return [each]
+                if (dot := self._dot(target)) is None:
+                    return []
                 if isinstance(address, Address):
-                    return [each, PointTo(dot, self._address(address), each.dtype)]
-                return [each, PointTo(dot, self._given(address), each.dtype)]
-            case If() | _ if inner(each):
-                return [with_inner(each, lambda body: tuple(self._body(body)))]
+                    return [PointTo(dot, self._address(address), each.dtype)]
+                return [PointTo(dot, self._given(address), each.dtype)]
             case Position() | Break() | Continue() | Raise():
-                return [each]
+                return []
         raise NoRuleError(f"{type(each).__name__} has no tangent")
 
     @staticmethod

@@ -108,8 +108,8 @@ class _Fill:
                 loop = Loop(each, Body(body))
                 loop.body.loop = loop
                 loop.order = next(self._count)
-                inside = list(each.body)
-                if inside and isinstance(inside[-1], If) and Break() in inside[-1].then:
+                inside: list[Any] = list(each.body)
+                if inside and Break() in (inside[-1], *getattr(inside[-1], "then", ())):
                     loop.leave = inside.pop()
                 self.body(loop.body, inside)
                 body.items.append(loop)

@@ -124,7 +124,8 @@ def write_function(module: FunctionModule, function: Function) -> str:
             writer.values[name] = Value(own, kind)
             parameters.append(f"{llvm_type(kind)} {own}")
     writer.reserve(function.body)
-    writer.body(function.body if function.results else guarded(function.body))
+    repeatable = "repeatable" in function.attributes
+    writer.body(guarded(function.body) if repeatable else function.body)
     writer.end()
     return writer.text(parameters, module.results_of(function), _attributes(module, function))
 

@@ -11,6 +11,7 @@ from nbgrad.experiments import (
     attention,
     babysqrt,
     backprop,
+    basin,
     descend,
     digits,
     digits_conv,
@@ -282,6 +283,15 @@ EXPERIMENTS = (
                 "gradient and differences apart, relative", "small", (0, 1e-7), ".0e",
             ),
         ),
+    ),
+    Experiment(
+        "basin", OURS, 8, basin.run,
+        figures=(
+            Figure("distance from the letters", "0 if it could", (0, 0.2), ".1%", (0, 0.8)),
+            Figure("gradient and differences apart, relative", "small", (0, 1e-9), ".0e"),
+            Figure("value and gradient / value, time", "a few", (1, 8), ".1f", ANY),
+        ),
+        short={"rounds": 20},
     ),
 )  # fmt: skip
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}

@@ -281,7 +281,8 @@ class Function:
 
     `attributes` are requests to the target: "inline" to put it into its callers, "noinline" not to,
     "exact" to round each operation as written, "small" to keep its code short, "wide" to use the
-    widest vectors, "noalias" to promise that no two of its pointers lead to the same element.
+    widest vectors; or promises: "noalias" that no two of its pointers lead to the same element,
+    "repeatable" that it gives the same when it runs again, since it reads nothing that it writes.
     """
 
     name: str

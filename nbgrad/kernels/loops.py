@@ -104,8 +104,10 @@ class Loops:
         parameters = tuple(part for each in types.items() for part in _parameters(*each))
         results = (DOUBLE,) * len(self.writes) if self.returns else ()
         body = tuple(_Body(self, types).statements())
-        attributes = frozenset(["noalias"] if self._is_light else ["noalias", "wide"])
-        function = Function(self.name, parameters, body, results, attributes)
+        attributes = {"noalias"} if self._is_light else {"noalias", "wide"}
+        if not self.returns:
+            attributes |= {"repeatable"}
+        function = Function(self.name, parameters, body, results, frozenset(attributes))
         result = (results[0] if len(results) == 1 else results) if results else None
         return Entry(function, result, lambda name: getattr(scalar, name))
 

@@ -1,17 +1,19 @@
 """Calls of Numba functions with arrays of transformations among the arguments."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..compiler.kernel import kernel_from_ir
 from ..core.array import Array
 from ..core.fillable import FILLABLE
 from ..core.primitive import bind, shape_of
-from ..errors import GraphError, UntrackedError
+from ..errors import GraphError, TraceError, UntrackedError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .calls import Bound
+from .kernels import shapes_of
 from .packed import derivative
 from .primitive import derived, parts_of, whole
 from .signature import Signature
@@ -69,7 +71,7 @@ def _moving(signature: Signature, leaves: Sequence) -> list[int]:
     """The places of floats that are arrays of transformations."""
     return [
         i
-        for i, (x, leaf) in enumerate(zip(leaves, signature.leaves, strict=True))
+        for i, (x, leaf) in enumerate(zip(leaves, signature.arguments, strict=True))
         if leaf.is_float and isinstance(x, Array)
     ]
 
@@ -78,32 +80,65 @@ def _applied(bound: Bound, outs: tuple[int, ...]) -> tuple[Any, list[Any]]:
     """The result of a call, and the elements that arrays hold after it."""
     signature, leaves = bound.signature, arguments(bound)
     shapes = [shape_of(x) for x in leaves]
-    of = derivative(signature, outs)
-    floats: list[Any] = []
-    written: list[Any] = []
-    if of.count or outs:
-        parts = parts_of(of, bind(derived, *leaves, of=of), shapes)
-        floats, written = parts[: of.count], parts[of.count :]
-    integers: list[Any] = []
-    if of.count < len(signature.results):
-        other = derivative(signature, is_whole=True)
-        integers = parts_of(other, bind(whole, *leaves, of=other), shapes)
-    rest, more = iter(floats), iter(integers)
-    numbers = [
-        converted(next(rest), dtype) if dtype.kind == "f" else converted(next(more), dtype)
-        for dtype in signature.results
-    ]
-    kinds = [signature.leaves[i].dtype for i in outs]
-    written = [converted(x, kind) for x, kind in zip(written, kinds, strict=True)]
-    return signature.tree(iter(numbers)), written
+    kinds = [leaf.dtype for leaf in signature.leaves]
+    numbers: dict[bool, Iterator[Any]] = {}
+    arrays: dict[int, Any] = {}
+    for is_whole, op in ((False, derived), (True, whole)):
+        chosen = [i for i in signature.returned if (kinds[i].kind != "f") == is_whole]
+        chosen = tuple([*chosen, *(() if is_whole else outs)])
+        of = derivative(signature, chosen, is_whole=is_whole)
+        parts = []
+        if of.count or chosen:
+            parts = parts_of(of, bind(op, *leaves, of=of), shapes)
+        numbers[is_whole] = iter(parts[: of.count])
+        arrays |= zip(chosen, parts[of.count :], strict=True)
+    arrays = {i: converted(x, kinds[i]) for i, x in arrays.items()}
+    result = signature.tree(
+        iter([converted(next(numbers[x.kind != "f"]), x) for x in signature.results]),
+        iter([arrays[i] for i in signature.returned]),
+    )
+    return result, [arrays[i] for i in outs]
 
 
 def arguments(bound: Bound) -> list[Any]:
-    """The arguments of the op: Python numbers as arrays of their dtypes."""
-    return [
+    """The arguments of the op: Python numbers as arrays of their dtypes; zeros for arrays that the
+    function returns."""
+    signature = bound.signature
+    found = [
         np.array(x, leaf.dtype) if is_a(x, (bool, int, float)) else x
-        for x, leaf in zip(bound.leaves, bound.signature.leaves, strict=True)
+        for x, leaf in zip(bound.leaves, signature.arguments, strict=True)
     ]
+    if signature.returned:
+        shapes = _shapes(signature, bound.leaves)
+        kinds = [signature.leaves[i].dtype for i in signature.returned]
+        found += [np.zeros(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
+    return found
+
+
+def _shapes(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
+    """The shapes of the arrays that the function returns. Raises TraceError if they depend on
+    values that are not known yet."""
+    maker = shapes_of(signature)
+    given: list[Any] = []
+    for i, (x, leaf) in enumerate(zip(leaves, signature.arguments, strict=True)):
+        value = _plain(x) if i in maker.reads else None
+        if value is None:
+            if i in maker.reads:
+                raise TraceError(
+                    f"{signature.name}: the shape of its result depends on the value of its "
+                    f"argument {leaf.label}, which is not known while the call is recorded: pass "
+                    f"it as a static argument, or let the function write to an array{user_line()}"
+                )
+            value = np.zeros(shape_of(x), leaf.dtype)
+        given.append(
+            leaf.dtype.type(value) if leaf.ndim is None
+            else np.array(value, leaf.dtype, order="C", copy=None)
+        )  # fmt: skip
+    ranks = [signature.leaves[i].ndim or 0 for i in signature.returned]
+    lengths = np.zeros(sum(ranks), np.int64)
+    kernel_from_ir(maker)(*given, lengths)
+    rest = iter(lengths.tolist())
+    return [tuple(next(rest) for _ in range(rank)) for rank in ranks]
 
 
 def converted(x: Any, dtype: np.dtype) -> Any:
@@ -174,7 +209,7 @@ def _run(f: Callable, signature: Signature, leaves: Sequence) -> Any:
     """Call the function with plain leaves."""
     rest = iter([
         leaf.dtype.type(x) if leaf.ndim is None else x
-        for x, leaf in zip(leaves, signature.leaves, strict=True)
+        for x, leaf in zip(leaves, signature.arguments, strict=True)
     ])  # fmt: skip
 
     def rebuilt(kind: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.front.functions import ArrayType, Constant
+from ..compiler.front.values import named_tuple
 from ..core.array import Array
 from ..core.primitive import Proxy, shape_of
 from ..errors import NoRuleError
@@ -55,8 +56,14 @@ class Bound:
             self.leaves.append(x)
             return _PYTHON[kind]
         if isinstance(x, tuple):
-            return tuple([self._kind(each) for each in x])
-        return Constant(x)
+            kinds = tuple([self._kind(each) for each in x])
+            return named_tuple(type(x))(kinds) if hasattr(x, "_fields") else kinds
+        if x is None or isinstance(x, (str, type, np.dtype)) or callable(x):
+            return Constant(x)
+        raise NoRuleError(
+            f"an argument of type {type(x).__name__}: derivatives of Numba functions take numbers, "
+            "arrays, tuples of them, None, strings and functions"
+        )
 
 
 _PYTHON = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}

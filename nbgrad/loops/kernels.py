@@ -8,11 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.front.functions import Entry
+from ..adjoints.build import names_of
+from ..compiler.front.functions import Entry, array_results
 from ..compiler.kernel import Kernel, kernel_from_ir
+from ..ir.statements import Address, Call, Function
+from ..ir.walk import walk
 from .packed import Derivative
+from .shapes import shape_function
+from .signature import Signature
+from .status import error_of
 
-__all__ = ["device_of", "kernel_of"]
+__all__ = ["device_of", "filled", "kernel_of", "shapes_of"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class _Maker:
         names = [f"x{i}" for i in range(len(of.signature.leaves))]
         names += ["ct"] if of.takes_cotangent else []
         names += [f"d{k}_{i}" for k, moving in enumerate(of.along) for i in moving]
-        return dict.fromkeys([*names, "out"])
+        return dict.fromkeys([*names, "out", *([] if self.by_address else ["status"])])
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
         return Entry(self.derivative.packed(self.by_address), None, _find)
@@ -53,6 +59,52 @@ def _find(name: str) -> Any:
     from ..kernels import scalar
 
     return getattr(scalar, name)
+
+
+@dataclass(frozen=True)
+class _Shapes:
+    """The kernel that writes the lengths of the arrays that a function returns into a vector."""
+
+    signature: Signature
+
+    def __repr__(self) -> str:
+        return f"shapes {self.signature.digest}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.signature.name}_shapes"
+
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        return dict.fromkeys([*(f"x{i}" for i in range(len(self.signature.arguments))), "shapes"])
+
+    @cached_property
+    def function(self) -> Function:
+        results = array_results(self.signature.entry.result)
+        return shape_function(self.signature.primal, results)
+
+    def entry(self, kinds: Iterable[Any]) -> Entry:
+        return Entry(self.function, None, _find)
+
+    def text(self) -> str:
+        raise NotImplementedError
+
+    @cached_property
+    def reads(self) -> frozenset[int]:
+        """The arguments whose elements or values the shapes depend on."""
+        used = {name for each in walk(self.function.body) for name in names_of(each)}
+        used |= {getattr(each, "buffer", None) for each in walk(self.function.body)}
+        used |= {
+            x.buffer for each in walk(self.function.body) if isinstance(each, Call)
+            for x in each.arguments if isinstance(x, Address)
+        }  # fmt: skip
+        return frozenset(i for i, leaf in enumerate(self.signature.arguments) if leaf.name in used)
+
+
+@lru_cache(maxsize=4096)
+def shapes_of(signature: Signature) -> _Shapes:
+    """The kernel of the shapes of what the function returns."""
+    return _Shapes(signature)
 
 
 @lru_cache(maxsize=4096)
@@ -68,7 +120,10 @@ def device_of(derivative: Derivative) -> Any:
 
 
 def filled(derivative: Derivative, size: int, arguments: list[Any]) -> np.ndarray:
-    """The vector for arguments of the kernel."""
-    out = np.empty(size, derivative.dtype)
-    kernel_of(derivative)(*arguments, out)
+    """The vector for arguments of the kernel. Raises what the function raises."""
+    out, status = np.empty(size, derivative.dtype), np.zeros(1, np.int64)
+    kernel_of(derivative)(*arguments, out, status)
+    if number := status.item():
+        kind, message = error_of(derivative.signature.errors[number - 1])
+        raise kind(message)
     return out

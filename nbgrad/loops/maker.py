@@ -1,18 +1,26 @@
 """Kernels that are derivatives of Python functions, and derivatives of such kernels."""
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import Any, Union
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..adjoints.build import Names, unused
 from ..adjoints.reverse import value_and_cotangents
 from ..adjoints.tangent import tangents
-from ..compiler.front.functions import ArrayType, Constant, Entry, array_results, entry_of
+from ..compiler.front.functions import (
+    ArrayType,
+    Constant,
+    Entry,
+    array_results,
+    entry_of,
+    parameter_names,
+)
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Function, Pointer
 
@@ -24,11 +32,13 @@ _INT = np.dtype(np.int64)
 @dataclass(frozen=True)
 class Argument:
     """An argument of a kernel, its type, and the parameters that it stands for: those of an array
-    are its pointer, its lengths and its strides; a shadow has the pointer alone."""
+    are its pointer, its lengths and its strides; a shadow has the pointer alone. An array that the
+    function returns is an argument, too."""
 
     name: str
     kind: Any
     parameters: tuple[str, ...]
+    is_result: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,11 +46,12 @@ class _Derivative:
     """The kernel of the derivative of a function, of which `kinds` are the types of the arguments,
     or of another such kernel, with respect to its arguments at places `wrt`."""
 
-    function: Union[FunctionType, "_Derivative"]
+    function: Any
     kinds: tuple[Any, ...]
     wrt: tuple[int, ...]
 
-    _mode = ""
+    _mode: ClassVar[str] = ""
+    _gives_shadows: ClassVar[bool] = False  # those of results are results
 
     def __repr__(self) -> str:
         if isinstance(self.function, FunctionType):
@@ -62,14 +73,15 @@ class _Derivative:
             return self.function.made, self.function.arguments
         entry = entry_of(self.function, self.kinds)
         function, results = entry.function, array_results(entry.result)
-        code, passed = self.function.__code__, iter(name for name, _ in function.parameters)
-        names = list(code.co_varnames[: code.co_argcount])
+        passed = iter(name for name, _ in function.parameters)
+        names = list(parameter_names(self.function))
         new = Names(names)
         names += [new.new("result").replace("#", "") for _ in results]
+        count = len(self.kinds)
         kinds = [*self.kinds, *(each.kind for each in results)]
         return function, tuple(
-            Argument(name, kind, tuple(next(passed) for _ in range(_count(kind))))
-            for name, kind in zip(names, kinds, strict=True)
+            Argument(name, kind, tuple(next(passed) for _ in range(_count(kind))), i >= count)
+            for i, (name, kind) in enumerate(zip(names, kinds, strict=True))
         )
 
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
@@ -82,11 +94,10 @@ class _Derivative:
         numbers = {name for name, kind in primal.parameters if not isinstance(kind, Pointer)}
         lengths: list[str] = []
         wrt: list[str] = []
-        results = range(len(self.kinds), len(arguments))  # whose shadows are cotangents
         for i, each in enumerate(arguments):
             if isinstance(each.kind, ArrayType):
                 lengths += [x for x in each.parameters[1 : 1 + each.kind.ndim] if x in numbers]
-                is_result = i in results and each.kind.dtype.kind == "f"
+                is_result = each.is_result and each.kind.dtype.kind == "f"
                 wrt += each.parameters[: i in self.wrt or is_result]
             elif i in self.wrt:
                 wrt += each.parameters
@@ -102,14 +113,16 @@ class _Derivative:
         """The arguments of the kernel: those of the primal, and those that the derivative has in
         addition."""
         primal, own = self.primal
-        kinds = {each.parameters[0]: each.kind for each in own if each.parameters}
+        owners = {each.parameters[0]: each for each in own if each.parameters}
         names = Names(each.name for each in own)
         found = list(own)
         for parameter, kind in self.made.parameters[len(primal.parameters) :]:
+            is_result = False
             if isinstance(kind, Pointer):
-                kind = kinds[parameter.removesuffix(self._suffix)]
-            plain = parameter.replace(".", "_").replace("#", "")
-            found.append(Argument(names.new(plain).replace("#", "_"), kind, (parameter,)))
+                owner = owners[parameter.removesuffix(self._suffix)]
+                kind, is_result = owner.kind, owner.is_result and self._gives_shadows
+            name = names.new(re.sub(r"\W", "_", parameter)).replace("#", "_")
+            found.append(Argument(name, kind, (parameter,), is_result))
         return tuple(found)
 
     @cached_property
@@ -155,7 +168,7 @@ class _Derivative:
 class Reverse(_Derivative):
     """The kernel `f_vjp(arguments..., shadows..., cotangents...)`: see `value_and_cotangents`."""
 
-    _mode = "vjp"
+    _mode: ClassVar[str] = "vjp"
 
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
         return value_and_cotangents(primal, wrt, lengths)
@@ -168,7 +181,8 @@ class Forward(_Derivative):
     and of the shadows of the reverse pass.
     """
 
-    _mode = "jvp"
+    _mode: ClassVar[str] = "jvp"
+    _gives_shadows: ClassVar[bool] = True
 
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
         return tangents(primal, wrt, lengths)

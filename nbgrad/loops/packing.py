@@ -22,10 +22,11 @@ from ..ir.statements import (
     Pointer,
     PointTo,
     Raise,
-    Return,
     Store,
+    Variable,
 )
 from .packed import Derivative
+from .status import with_status
 
 __all__ = ["Packing"]
 
@@ -50,6 +51,7 @@ class Packing:
         self._parameters: list[tuple[str, Any]] = []
         self._body: list[Any] = []
         self._after: list[Any] = []
+        self._declared: list[Variable] = []
         self._scratch: list[str] = []
         leaves = self._signature.leaves
         self._lengths: dict[int, list[str]] = {}
@@ -60,6 +62,8 @@ class Packing:
             for k, moving in enumerate(of.along)
         ]
         self._out = self._vector("out")
+        if not by_address:
+            self._parameters += [("status", Pointer(INT)), ("status_n0", INT)]
         if by_address:
             for i, leaf in enumerate(leaves):
                 self._lengths[i] = [f"x{i}_n{axis}" for axis in range(leaf.ndim or 0)]
@@ -69,12 +73,25 @@ class Packing:
         places = of.outs if of.wrt is None else of.wrt
         self._out_at = self._offsets(places, 0 if of.wrt is not None else of.count)
         self._ct_at = self._offsets(of.outs, of.count)
+        # By address, the status stands behind the vector.
+        self._status = ("status", ZERO, INT)
+        if by_address:
+            place = self._out_at[-1]
+            if of.wrt is not None:
+                place = self._names.new("at")
+                end = self._out_at[-1], literal(of.count, INT)
+                self._body.append(operation(place, "add", end, INT))
+            self._status = (self._out, self._at(place), self._dtype)
+        buffer, at, dtype = self._status
+        self._body.append(Store(buffer, at, literal(0, dtype), dtype))
         self._call()
-        self.function = Function(
+        whole = Function(
             of.name, tuple(self._parameters),
-            (*self._body, *self._after, *(Call("freed", (x,)) for x in self._scratch), Return()),
+            (*self._declared, *self._body, *self._after,
+             *(Call("freed", (x,)) for x in self._scratch)),
             (), frozenset(["exact"]),
         )  # fmt: skip
+        self.function = with_status(whole, self._status, of.signature.errors, self._scratch)
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -141,17 +158,19 @@ class Packing:
 
     def _room(self, leaf: int, dtype: np.dtype) -> str:
         """A buffer of the heap for as many elements as a leaf has."""
-        size, place, missing = (self._names.new(x) for x in ("bytes", "room", "missing"))
-        more = self._names.new("bytes")
+        size, found, missing = (self._names.new(x) for x in ("bytes", "room", "missing"))
+        more, place = self._names.new("bytes"), self._names.new("scratch")
+        self._declared.append(Variable(place, literal(0, INT), INT))
         self._body += [
             operation(size, "multiply", (self._sizes[leaf], literal(dtype.itemsize, INT)), INT),
             operation(more, "add", (size, literal(64, INT)), INT),
-            Call("resized", (literal(0, INT), more), (place,), (INT,)),
-            operation(missing, "equal", (place, literal(0, INT)), np.dtype(bool), INT),
+            Call("resized", (literal(0, INT), more), (found,), (INT,)),
+            operation(missing, "equal", (found, literal(0, INT)), np.dtype(bool), INT),
             If(missing, (Raise("MemoryError", "no memory for a copy of an argument"),)),
+            copy(place, found, INT),
         ]
         buffer = self._names.new("copy")
-        self._body.append(PointTo(buffer, place, dtype))
+        self._body.append(PointTo(buffer, found, dtype))
         self._scratch.append(place)
         return buffer
 
@@ -196,10 +215,10 @@ class Packing:
             results += [_Origin("bar", i) for i in numbers]
             count += len(shadows) + of.count
         for k in range(len(of.along)):
-            before = [n for n, _ in parameters[:count]]
-            while count < len(parameters) and self._order(parameters[count][0], before) is not None:
+            suffix = f".dot{k + 1}" if k else ".dot"  # x.dot2 is the tangent of x, not of x.dot
+            while count < len(parameters) and parameters[count][0].endswith(suffix):
                 name = parameters[count][0]
-                old = origins[self._order(name, before)]  # pyright: ignore
+                old = origins[name.removesuffix(suffix)]
                 origins[name] = replace(old, along=(*old.along, k))
                 count += 1
             floats = [
@@ -211,12 +230,6 @@ class Packing:
 
     def _is_float(self, origin: _Origin) -> bool:
         return origin.kind == "bar" or self._signature.results[origin.index].kind == "f"
-
-    @staticmethod
-    def _order(name: str, before: Sequence[str]) -> str | None:
-        """The parameter of which another one is the tangent."""
-        stem = name.rpartition(".dot")[0]
-        return stem if stem in before else None
 
     def _call(self) -> None:
         of, inner = self._of, self._inner
@@ -295,7 +308,7 @@ class Packing:
             source = self._values[i], zero
         elif len(origin.along) == 1 and i in self._directions[origin.along[0]]:
             source = self._directions[origin.along[0]][i], zero
-        if origin.kind == "leaf" and i not in self._signature.written and source is not None:
+        if origin.kind == "leaf" and i not in self._signature.overwritten and source is not None:
             return Address(source[0], ZERO, dtype)
         if is_result and dtype == self._dtype:
             at = self._out_at[i]

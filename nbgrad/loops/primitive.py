@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
+from ..ir.affine import Axis
 from .kernels import device_of, filled
 from .packed import Derivative
 from .signature import Leaf
+from .status import error_of
 
 __all__ = ["derived", "parts_of"]
 
@@ -162,7 +164,14 @@ class _Derived(Primitive):
             for x, kind in zip(args, kinds, strict=True)
         ]
         lengths = tuple(n for x in args[: len(leaves)] for n in x.shape)
-        return graph.call(symbol.shape, of.dtype, given, device_of(of), lengths)
+        (size,) = symbol.shape
+        whole = graph.call((size + 1,), of.dtype, given, device_of(of), lengths)
+        status = graph.view(whole, [Axis(None, size, 0)], ())
+        for i, error in enumerate(of.signature.errors):
+            number = graph.full(i + 1, (), of.dtype)
+            holds = graph.map("x != y", (status, number), np.dtype(bool))
+            graph.require(holds, *error_of(error))
+        return graph.view(whole, [Axis(0, 0, 1)], (size,))
 
 
 derived = _Derived("njit")

@@ -12,11 +12,19 @@ import numpy as np
 from ..adjoints.activity import active_names
 from ..adjoints.build import Names
 from ..adjoints.inline import inlined
-from ..compiler.front.functions import ArrayType, Constant, Entry, entry_of
+from ..compiler.front.functions import (
+    ArrayResult,
+    ArrayType,
+    Constant,
+    Entry,
+    array_results,
+    entry_of,
+)
 from ..compiler.front.syntax import Unsupported
 from ..errors import NoRuleError
-from ..ir.statements import Function, Pointer, Store
+from ..ir.statements import Address, Call, Function, Pointer, PointTo, Raise, Store
 from ..ir.walk import walk
+from .status import names_in
 
 __all__ = ["Leaf", "Signature"]
 
@@ -88,6 +96,21 @@ class Signature:
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
+        """The arrays and numbers among the arguments, in order, and then the arrays that the
+        function returns, which are arguments of the function in the kernel IR."""
+        returned = [
+            Leaf(each.name, "the result", each.kind.dtype, each.kind.ndim)
+            for each in array_results(self.entry.result)
+        ]
+        return (*self.arguments, *returned)
+
+    @property
+    def returned(self) -> range:
+        """The places of the arrays that the function returns among the leaves."""
+        return range(len(self.arguments), len(self.leaves))
+
+    @cached_property
+    def arguments(self) -> tuple[Leaf, ...]:
         """The arrays and numbers among the arguments, in order."""
         code = self.function.__code__
         parameters = iter(self.primal.parameters)
@@ -118,12 +141,21 @@ class Signature:
 
     @cached_property
     def _body(self) -> Any:
-        return inlined(self.primal, Names(name for name, _ in self.primal.parameters))
+        return inlined(self.primal, Names(names_in(self.primal)))
 
     @cached_property
     def written(self) -> frozenset[int]:
-        """The arrays that the function writes to."""
+        """The arguments that the function writes to."""
+        return frozenset(i for i in self.overwritten if i < len(self.arguments))
+
+    @cached_property
+    def overwritten(self) -> frozenset[int]:
+        """The leaves that the function writes to."""
         buffers = {each.buffer for each in walk(self._body.body) if isinstance(each, Store)}
+        for each in walk(self._body.body):  # what other code is given may be written to
+            if isinstance(each, (Call, PointTo)):
+                passed = each.arguments if isinstance(each, Call) else (each.address,)
+                buffers |= {x.buffer for x in passed if isinstance(x, Address)}
         return frozenset(i for i, leaf in enumerate(self.leaves) if leaf.name in buffers)
 
     def varied(self, moving: Sequence[int]) -> set[int]:
@@ -148,16 +180,25 @@ class Signature:
         return {i for i in self.written if leaves[i].name in active and leaves[i].is_float}
 
     @cached_property
+    def errors(self) -> tuple[tuple[str, str], ...]:
+        """The exceptions that the function raises: classes by name, and messages. The last one is
+        for lack of memory."""
+        raised = [(x.error, x.message) for x in walk(self._body.body) if isinstance(x, Raise)]
+        return (*dict.fromkeys(raised), ("MemoryError", "no memory for a derivative"))
+
+    @cached_property
     def results(self) -> tuple[np.dtype, ...]:
         """The numbers that the function returns."""
         return self.primal.results
 
-    def tree(self, numbers: Iterator[Any]) -> Any:
-        """The result of the function made of numbers."""
+    def tree(self, numbers: Iterator[Any], arrays: Iterator[Any]) -> Any:
+        """The result of the function made of numbers and arrays."""
 
         def built(result: Any) -> Any:
             if isinstance(result, tuple):
                 return tuple(map(built, result))
+            if isinstance(result, ArrayResult):
+                return next(arrays)
             return None if result is None else next(numbers)
 
         return built(self.entry.result)

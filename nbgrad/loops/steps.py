@@ -4,7 +4,8 @@ from typing import Any
 
 from numba.extending import overload
 
-from ..compiler.front.steps import STEPS
+from ..compiler.front.iteration import takes
+from ..compiler.front.steps import Steps
 
 __all__ = ["steps"]
 
@@ -50,4 +51,4 @@ def _steps(n: Any, checkpoint: Any = "sqrt") -> Any:
     return lambda n, checkpoint="sqrt": range(n)
 
 
-STEPS.add(steps)
+takes(steps, Steps)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.loops.calls import Bent, Pulled, called, copied, directions, is_array, kinds
+from helpers.loops.calls import Bent, Pulled, directions, is_array, kinds
 from helpers.loops.checkpointed import checkpointed
 
 from nbgrad.loops.maker import Forward, Reverse

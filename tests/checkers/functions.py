@@ -50,7 +50,14 @@ def runnable(function: Function) -> Callable:
     text = _Text(function)
     space = dict(_SPACE, **text.known)
     exec(compile(text.whole, f"<{function.name}>", "exec"), space)
-    return space["run"]
+    run = space["run"]
+
+    def call(*passed: Any) -> Any:
+        found = run(*passed)
+        assert not _memory, "memory is left"
+        return found
+
+    return call
 
 
 class Memory(dict):
@@ -317,7 +324,6 @@ def _words(key: int) -> Memory:
 def _freed(key: int) -> None:
     if key:
         _memory.pop(key).clear()
-    assert not _memory, "memory is left"
 
 
 def _require_kind(value: Any, kind: str) -> None:

@@ -12,7 +12,7 @@ from ...ir.statements import For, Literal, Raise
 from .elements import position, product, row_strides
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import INT, Array, Known, Lazy, Number, Place, Value
+from .values import INT, Array, Known, Lazy, Number, Place, Value, rebuilt
 
 if TYPE_CHECKING:
     from .functions import ArrayResult
@@ -115,7 +115,7 @@ def fill(emit: FunctionBuilder, target: Array, value: Lazy) -> None:
 def in_memory(emit: FunctionBuilder, value: Value) -> Value:
     """The value; an array that is not in memory, and those in a tuple, as a new one."""
     if isinstance(value, tuple):
-        return tuple(in_memory(emit, each) for each in value)
+        return rebuilt(value, [in_memory(emit, each) for each in value])
     if not isinstance(value, Lazy):
         return value
     array = fresh(emit, value.shape, value.dtype)
@@ -207,6 +207,7 @@ def assign(emit: FunctionBuilder, target: Array, value: Value) -> None:
     """target[...] = value, as if the value was computed before anything is assigned."""
     if not target.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
+    emit.writes.note(target.place.buffer)
     if isinstance(value, tuple):
         raise Unsupported("assignment of a tuple to a part of an array")
     _, (value,) = broadcast(emit, [lazy(emit, value)], target.shape)

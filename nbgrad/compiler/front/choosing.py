@@ -9,6 +9,7 @@ from .array_table import function_row, known_of
 from .arrays import is_array
 from .elementwise import each_element, loop_dtype
 from .emit import FunctionBuilder
+from .scalars import SCALARS
 from .syntax import Unsupported
 from .values import BOOL, KNOWN_0, Known, Value
 
@@ -85,47 +86,19 @@ def where(emit: FunctionBuilder, condition: Value, x: Value, y: Value) -> Value:
     return _each(emit, chosen, [condition, x, y])
 
 
-def _bound(emit: FunctionBuilder, x: Value, y: Value, compare: Callable, keeps_nan: bool) -> Value:
-    """The one of two that compares true, the first of equal ones; nan where one is nan."""
-    dtype = loop_dtype(emit, [x, y])
-
-    def better(a: Value, b: Value) -> Value:
-        a, b = emit.cast(a, dtype), emit.cast(b, dtype)
-        first = emit.truth(emit.operation(compare, a, b))
-        if dtype.kind == "f":
-            odd = a if keeps_nan else b
-            lost = emit.truth(emit.operation(operator.ne, odd, odd))
-            first = emit.applied("or", [first, lost], BOOL)
-        return emit.applied("select", [first, a, b], dtype)
-
-    return _each(emit, better, [x, y])
+def _larger(emit: FunctionBuilder, x: Value, y: Value) -> Value:
+    return _each(emit, lambda a, b: SCALARS[np.maximum](emit, a, b), [x, y])
 
 
-@function_row(np.maximum)
-def maximum(emit: FunctionBuilder, x1: Value, x2: Value) -> Value:
-    return _bound(emit, x1, x2, operator.ge, True)
-
-
-@function_row(np.minimum)
-def minimum(emit: FunctionBuilder, x1: Value, x2: Value) -> Value:
-    return _bound(emit, x1, x2, operator.le, True)
-
-
-@function_row(np.fmax)
-def fmax(emit: FunctionBuilder, x1: Value, x2: Value) -> Value:
-    return _bound(emit, x1, x2, operator.ge, False)
-
-
-@function_row(np.fmin)
-def fmin(emit: FunctionBuilder, x1: Value, x2: Value) -> Value:
-    return _bound(emit, x1, x2, operator.le, False)
+def _smaller(emit: FunctionBuilder, x: Value, y: Value) -> Value:
+    return _each(emit, lambda a, b: SCALARS[np.minimum](emit, a, b), [x, y])
 
 
 @function_row(np.clip)
 def clip(emit: FunctionBuilder, a: Value, a_min: Value, a_max: Value) -> Value:
     found = a
     if known_of(a_min if isinstance(a_min, Known) else KNOWN_0, "a bound") is not None:
-        found = maximum(emit, found, a_min)
+        found = _larger(emit, found, a_min)
     if known_of(a_max if isinstance(a_max, Known) else KNOWN_0, "a bound") is not None:
-        found = minimum(emit, found, a_max)
+        found = _smaller(emit, found, a_max)
     return found

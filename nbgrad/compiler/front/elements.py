@@ -28,6 +28,10 @@ def element(emit: FunctionBuilder, holder: Value, index: Value) -> Value:
         return emit.load(holder, position(emit, index))
     if isinstance(holder, Array) and _is_element(emit, holder, index):
         return emit.load(holder.place, _where(emit, holder, index))
+    if isinstance(holder, Lazy) and _is_element(emit, holder, index):
+        indices = index if isinstance(index, tuple) else (index,)
+        pairs = zip(indices, holder.shape, strict=True)
+        return holder.element([emit.settled(from_the_end(emit, *pair)) for pair in pairs])
     if isinstance(holder, (Array, Lazy)):
         from .views import part  # which reads elements
 
@@ -44,12 +48,13 @@ def set_element(emit: FunctionBuilder, holder: Value, index: Value, value: Value
 
         set_part(emit, holder, index, value)
     elif isinstance(holder, Array) and holder.mutable:
+        emit.writes.note(holder.place.buffer)
         emit.store(holder.place, _where(emit, holder, index), value)
     else:
         raise Unsupported("assignment to an element of a tuple or a number")
 
 
-def _is_element(emit: FunctionBuilder, array: Array, index: Value) -> bool:
+def _is_element(emit: FunctionBuilder, array: Array | Lazy, index: Value) -> bool:
     """Whether an index is that of one element: an integer for each axis."""
     indices = index if isinstance(index, tuple) else (index,)
     return len(indices) == len(array.shape) and all(

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from ...ir.affine import Affine
+from ...ir.affine import Affine, variable
 from ...ir.functions import FUNCTIONS
 from ...ir.scalar import NAMES, Expr, apply, arg
 from ...ir.statements import (
@@ -22,12 +22,13 @@ from ...ir.statements import (
     New,
     Operand,
     PointTo,
+    Position,
     Statement,
     Store,
     Variable,
 )
-from . import dtypes, operators
-from .folding import folded
+from . import dtypes, operators, written
+from .folding import constant_result
 from .syntax import Unsupported
 from .values import (
     BOOL,
@@ -43,10 +44,12 @@ from .values import (
     Value,
     dtype_of,
     literal,
+    rebuilt,
 )
+from .writes import Writes
 
 _COPY = arg(NAMES[0])
-_OPERAND = operator.attrgetter("operand")
+_OPERAND, _DTYPE = operator.attrgetter("operand"), operator.attrgetter("dtype")
 
 
 @cache
@@ -63,6 +66,9 @@ class FunctionBuilder:
         self.top: list[Variable] = []
         self.body: list[Statement] = []
         self.attributes: set[str] = set()
+        self.buffers: list[str] = []  # on the heap, in the order in which they are made
+        self.writes = Writes()
+        self.lines: dict[str, int] = {}  # of names, counted from the definition of the function
         self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}
 
@@ -95,7 +101,8 @@ class FunctionBuilder:
             found = literal(value.value, dtype)
             assert found is not None
             return Number(found, dtype, natural=value.value >= 0)
-        raise Unsupported(f"{value} as a number")
+        kinds = {tuple: "a tuple", Place: "a pointer", Known: getattr(value, "value", "")}
+        raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 
     def dtype(self, value: Value) -> np.dtype:
         return value.dtype if isinstance(value, Number) else self.typed(value).dtype
@@ -122,7 +129,7 @@ class FunctionBuilder:
     def settled(self, value: Value) -> Value:
         """A value that no later statement changes."""
         if isinstance(value, tuple):
-            return tuple(map(self.settled, value))
+            return rebuilt(value, map(self.settled, value))
         if isinstance(value, Number) and not value.lasting:
             name = self.name(str(value.operand))
             self.add(Assign(name, _COPY, (value.operand,), value.dtype, value.dtype))
@@ -164,7 +171,7 @@ class FunctionBuilder:
             return array_operation(self, function, operands)
         if isinstance(operands[0], Known):
             known = [x.value for x in operands if isinstance(x, Known) and x.is_number]
-            result = _folded(function, known) if len(known) == len(operands) else None
+            result = constant_result(function, known) if len(known) == len(operands) else None
             if result is not None:
                 return Known(result)
         if function is operator.not_:
@@ -175,13 +182,12 @@ class FunctionBuilder:
         if function is operator.pow and isinstance(y, Known) and isinstance(y.value, int):
             return self._whole_power(x, y.value)
         dtype, result = dtypes.operand_dtypes(function, self.dtype(x), self.dtype(y))
+        if function is operator.pow and result.kind == "f" and self.dtype(y).kind in "iu":
+            return self._float_power(self.cast(x, result), self.typed(y))
         both = [self.cast(x, dtype), self.cast(y, dtype)]
-        written = _WRITTEN.get((function, result.kind))
-        if written is not None:
-            from .calls import called  # which emits calls
-            from .functions import entry_of
-
-            return called(self, entry_of(written, (result, result)), both)
+        function_written = _WRITTEN.get((function, result.kind))
+        if function_written is not None:
+            return self._written(function_written, both)
         found = self.applied(dtypes.NAMES[function], both, result)
         if result == INT and _is_natural(function, both):
             return replace(found, natural=True)
@@ -201,20 +207,41 @@ class FunctionBuilder:
         return self.cast(self.applied(dtypes.NAMES[function], [self.cast(x, own)], own), dtype)
 
     def _whole_power(self, x: Value, exponent: int) -> Value:
-        """x ** exponent as products."""
-        if not 0 <= exponent <= 64:
-            raise Unsupported("a power of a negative or large exponent")
+        """x ** exponent, a constant, as products."""
         here = self.typed(x)
         dtype = here.dtype if here.dtype.kind == "f" else dtypes.integer(here.dtype)
+        if abs(exponent) > 0x10000 or (exponent < 0 and dtype.kind != "f"):
+            y = self.typed(Known(exponent))
+            if dtype.kind == "f":
+                return self._float_power(here, y)
+            return self._written(operators.whole_power, [self.cast(x, INT), y])
         base: Value = self.cast(x, dtype)
         result: Value | None = None
-        while exponent:
-            if exponent & 1:
+        whole = abs(exponent)
+        while whole:
+            if whole & 1:
                 result = base if result is None else self.operation(operator.mul, result, base)
-            exponent >>= 1
-            if exponent:
+            whole >>= 1
+            if whole:
                 base = self.operation(operator.mul, base, base)
-        return self.cast(Known(1), dtype) if result is None else result
+        one = self.cast(Known(1), dtype)
+        if result is None:
+            return one
+        if exponent < 0:
+            return self.applied("divide", [one, self.cast(result, dtype)], dtype)
+        return result
+
+    def _float_power(self, x: Number, y: Number) -> Value:
+        """x ** y of a float and an integer, by products."""
+        whole = self.cast(y, INT if y.dtype.kind == "i" else UINT)
+        return self.cast(self._written(written.power_of_whole, [x, whole]), x.dtype)
+
+    def _written(self, function: Callable, operands: Sequence[Number]) -> Number:
+        """A call of an operator that is written in Python."""
+        from .calls import called  # which emits calls
+        from .functions import entry_of
+
+        return self.typed(called(self, entry_of(function, tuple(map(_DTYPE, operands))), operands))
 
     def extreme(self, function: Callable, operands: Sequence[Value]) -> Value:
         """Python's min or max: the first of equal ones, and of nan and another the first."""
@@ -243,6 +270,7 @@ class FunctionBuilder:
         """A new buffer on the heap."""
         name = self.name("new")
         self.add(New(name, self.cast(count, INT).operand, dtype))
+        self.buffers.append(name)
         return Place(name, dtype)
 
     def accumulator(self, start: Value, dtype: np.dtype) -> Number:
@@ -258,13 +286,23 @@ class FunctionBuilder:
         self.add(Assign(total.operand, _COPY, (operand,), total.dtype, total.dtype))
 
     def load(self, place: Place, index: Affine) -> Number:
+        at = self._position(place, index)
         name = self.name()
-        self.add(Load(name, place.buffer, place.at.plus(index), place.dtype))
+        self.add(Load(name, place.buffer, at, place.dtype))
         return Number(name, place.dtype)
 
     def store(self, place: Place, index: Affine, value: Value) -> None:
         operand = self.cast(value, place.dtype).operand
-        self.add(Store(place.buffer, place.at.plus(index), operand, place.dtype))
+        self.add(Store(place.buffer, self._position(place, index), operand, place.dtype))
+
+    def _position(self, place: Place, index: Affine) -> Affine:
+        """A position in a buffer; a flat one is the absolute value of itself."""
+        at = place.at.plus(index)
+        if not place.flat:
+            return at
+        name = self.name()
+        self.add(Position(name, at))
+        return variable(str(self.applied("abs", [Number(name, INT)], INT).operand))
 
     def address(self, place: Place) -> Number:
         """The address of the first element, as an integer."""
@@ -312,15 +350,4 @@ def _is_natural(function: Callable, operands: Sequence[Number]) -> bool:
     return (function is operator.mod and all(rest)) or (function is operator.rshift and first)
 
 
-def _folded(function: Callable, numbers: list) -> bool | int | float | None:
-    """The result of an operation on constants, None where it is left to run time."""
-    if any(isinstance(x, np.generic) for x in numbers):
-        same = len({dtype_of(x) for x in numbers}) == 1
-        return bool(function(*numbers)) if same and function in dtypes.COMPARISONS else None
-    try:
-        return folded(function, numbers)
-    except ArithmeticError:
-        raise Unsupported("a constant that is no number") from None
-
-
-__all__ = ["UINT", "Array", "FunctionBuilder", "address_of"]
+__all__ = ["FunctionBuilder", "address_of"]

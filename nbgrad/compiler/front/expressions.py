@@ -3,7 +3,7 @@
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import NoReturn
 
@@ -12,8 +12,11 @@ from .calls import call
 from .elements import attribute, element
 from .emit import FunctionBuilder
 from .folding import is_int64
-from .syntax import Unsupported, outer_names
-from .values import BOOL, Known, Number, Slice, Value, members
+from .iteration import chosen
+from .joins import join
+from .syntax import Unsupported, definition_of, outer_names
+from .tuples import compared, is_tuple
+from .values import BOOL, Known, NamedTuple, Number, Slice, Value, members
 from .variables import Variables
 
 OPERATORS: dict[type, Callable] = {
@@ -30,11 +33,17 @@ OPERATORS: dict[type, Callable] = {
 class Expressions:
     """Reads the expressions of one activation of a function, which has `variables`."""
 
-    def __init__(self, emit: FunctionBuilder, function: Callable, steady: Container[str]):
-        self.variables = Variables(emit, steady)
+    def __init__(
+        self, emit: FunctionBuilder, function: Callable, steady: Container[str],
+        noted: Iterable[str] | None,
+    ):  # fmt: skip
+        self.variables = Variables(emit, steady, noted)
         self._emit = emit
         self._globals = function.__globals__
         self._outer = outer_names(function)
+        tree = definition_of(function).tree
+        # Operands of an expression are read before it assigns their variables.
+        self._assigns = any(isinstance(each, ast.NamedExpr) for each in ast.walk(tree))
         self._local = frozenset(function.__code__.co_varnames + function.__code__.co_cellvars)
 
     def value(self, node: ast.expr) -> Value:
@@ -47,20 +56,25 @@ class Expressions:
                 return self.named(name)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(map(self.value, parts))
+            case ast.NamedExpr(target=ast.Name(id=name), value=value):
+                self.variables[name] = found = emit.settled(self.value(value))
+                return found
             case ast.Slice(lower=lower, upper=upper, step=step):
                 bounds = (None if x is None else self.value(x) for x in (lower, upper, step))
                 return emit.settled(Slice(*bounds))
             case ast.Attribute(value=holder, attr=name):
-                return attribute(emit, self.value(holder), name)
+                return self._attribute(self.value(holder), name)
             case ast.Subscript(value=holder, slice=at):
-                return element(emit, self.value(holder), self.value(at))
+                return self._element(self.value(holder), at)
             case ast.UnaryOp() | ast.BinOp() if (number := _literal(node)) is not None:
                 return Known(number)
             case ast.UnaryOp(op=op, operand=operand):
                 return emit.operation(OPERATORS[type(op)], self.value(operand))
             case ast.BinOp(left=left, op=op, right=right):
-                operands = self.value(left), self.value(right)
-                return emit.operation(OPERATORS[type(op)], *operands)
+                x, y = self.value(left), self.value(right)
+                if isinstance(op, ast.Add) and is_tuple(x) and is_tuple(y):
+                    return (*members(x), *members(y))
+                return emit.operation(OPERATORS[type(op)], x, y)
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[right]):
                 same = _same(self.value(left), self.value(right))
                 return Known(same if isinstance(op, ast.Is) else not same)
@@ -71,12 +85,32 @@ class Expressions:
                 return self._joined(isinstance(op, ast.And), each, are_bools=True)
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._choice(self.test(test), body, other)
-            case ast.Call(func=called, args=args, keywords=keywords) if all(
-                each.arg for each in keywords
-            ):
+            case ast.Call(func=called, args=args, keywords=keywords):
                 return self._call(self.value(called), args, keywords)
             case _:
                 refuse(node)
+
+    def _attribute(self, holder: Value, name: str) -> Value:
+        if isinstance(holder, NamedTuple) and name in (fields := holder.kind._fields):  # pyright: ignore
+            return holder[fields.index(name)]
+        if isinstance(holder, Number) and name == "real":
+            return holder
+        return attribute(self._emit, holder, name)
+
+    def _element(self, holder: Value, at: ast.expr) -> Value:
+        """holder[at]; of a tuple also a slice, and a position that is known at run time."""
+        if not is_tuple(holder):
+            return element(self._emit, holder, self.value(at))
+        parts = members(holder)
+        if isinstance(at, ast.Slice):
+            bounds = [self.value(x) if x else Known(None) for x in (at.lower, at.upper, at.step)]
+            if not all(isinstance(x, Known) for x in bounds):
+                raise Unsupported("a slice of a tuple with bounds that are known at run time")
+            return parts[slice(*(x.value for x in bounds if isinstance(x, Known)))]
+        index = self.value(at)
+        if isinstance(holder, Known) or isinstance(index, Known):
+            return element(self._emit, holder, index)
+        return chosen(self._emit, parts, index)
 
     def condition(self, node: ast.expr) -> Value:
         """An expression of which only the truth matters."""
@@ -90,6 +124,7 @@ class Expressions:
         infers types; else both branches are read."""
         value = self.condition(node)
         if isinstance(value, Known) and value.is_number and not self._is_plain(node):
+            self.variables.may_prune = True
             return Number(Literal(bool(value.value), BOOL), BOOL)
         return value
 
@@ -115,10 +150,10 @@ class Expressions:
     def _compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
         """A comparison, or a chain of them."""
         (op, node), *further = rest
-        if type(op) not in OPERATORS:
-            refuse(op)
         right = self.value(node)
-        first = self._emit.operation(OPERATORS[type(op)], left, right)
+        if further:
+            right = self._emit.settled(right)
+        first = compared(self._emit, op, left, right)
         if not further:
             return first
         each = [lambda: first, partial(self._compared, right, further)]
@@ -135,27 +170,28 @@ class Expressions:
             return value
         if isinstance(value, Known):
             decided = bool(value.value) != is_and
-            if are_bools and emit.dtype(value) != BOOL:
-                raise Unsupported("`and` or `or` of numbers that are not bools")
+            if are_bools and value.is_number and emit.dtype(value) != BOOL:
+                raise Unsupported("`and` or `or` of a constant: write an `if`")
             return value if decided else self._joined(is_and, rest, are_bools)
-        left = self._bit(value, are_bools)
-        with emit.block() as then:
-            right = self._bit(self._joined(is_and, rest, are_bools), are_bools)
-        if all(map(_only_computes, then)):
+        left = emit.settled(emit.typed(value)) if are_bools else emit.truth(value)
+        start = self.variables.state()
+        with emit.block() as then, self.variables.inner():
+            right = self._joined(is_and, rest, are_bools)
+            right = emit.typed(right) if are_bools else emit.truth(right)
+        assert isinstance(left, Number)
+        if left.dtype == right.dtype == BOOL and all(map(_only_computes, then)):
             emit.body += then
             return emit.applied("and" if is_and else "or", [left, right], BOOL)
-        slot = self.variables.new_number(left)
+        dtype = emit.common([left, right])
+        slot = self.variables.new_number(emit.cast(left, dtype))
         with emit.block() as further:
             emit.body += then
             self.variables.write(slot, right)
-        emit.branch(left, *((further, []) if is_and else ([], further)))
+        skipped: list[Statement] = []
+        join(emit, self.variables, [(self.variables.state(), further), (start, skipped)])
+        parts = (further, skipped) if is_and else (skipped, further)
+        emit.branch(emit.truth(left), *parts)
         return self.variables.read(slot)
-
-    def _bit(self, value: Value, is_bool: bool) -> Number:
-        """A condition as a bool. As a value, `x and y` is a bool only where x and y are."""
-        if is_bool and self._emit.dtype(value) != BOOL:
-            raise Unsupported("`and` or `or` of numbers that are not bools")
-        return self._emit.truth(value)
 
     def _choice(self, test: Value, body: ast.expr, other: ast.expr) -> Value:
         """`body if test else other`"""
@@ -165,10 +201,14 @@ class Expressions:
         condition = emit.truth(test)
         bodies: list[list[Statement]] = []
         values: list[Value] = []
+        ends, start = [], self.variables.state()
         for node in (body, other):
-            with emit.block() as statements:
+            self.variables.restore(start)
+            with emit.block() as statements, self.variables.inner():
                 values.append(self.value(node))
             bodies.append(statements)
+            ends.append((self.variables.state(), statements))
+        join(emit, self.variables, ends)
         if not all(isinstance(v, Number) or (isinstance(v, Known) and v.is_number) for v in values):
             return self._chosen(condition, bodies, values)
         dtype = emit.common(values)
@@ -209,13 +249,18 @@ class Expressions:
                 operands += members(self.value(each.value))
             else:
                 operands.append(self.value(each))
-        named = {str(each.arg): self.value(each.value) for each in keywords}
+        named = {}
+        for each in keywords:
+            if each.arg is None:
+                raise Unsupported("a call with **")
+            named[each.arg] = self.value(each.value)
         return call(self._emit, called.value, operands, named)
 
     def named(self, name: str) -> Value:
         """The value of a name: a variable, or a name from outside of the function."""
         if name in self._local:
-            return self.variables[name]
+            found = self.variables[name]
+            return self._emit.settled(found) if self._assigns else found
         for names in (self._outer, self._globals, vars(builtins)):
             if name in names:
                 return Known(names[name])

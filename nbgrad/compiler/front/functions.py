@@ -1,8 +1,8 @@
 """Functions of Python as functions of the kernel IR, one for each set of types."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,7 +14,7 @@ from ...ir.scalar import NAMES
 from ...ir.statements import Address, Function, Operand, Pointer, Return
 from .emit import FunctionBuilder, address_of
 from .syntax import Unsupported
-from .values import INT, Array, Known, Number, Place, Value, dtype_of
+from .values import INT, Array, Known, Number, Place, Value, dtype_of, named_tuple, rebuilt
 
 __all__ = [
     "ArrayResult",
@@ -26,6 +26,7 @@ __all__ = [
     "flattened",
     "function_of",
     "kind_of",
+    "parameter_names",
     "type_of",
 ]
 
@@ -64,6 +65,8 @@ class Entry:
     function: Function
     result: Any
     find: Callable[[str], Any] | None = None
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """The lines of names, counted from the definition of the function."""
 
 
 _entries: WeakKeyDictionary[Any, dict[tuple, "Entry | Unsupported | None"]] = WeakKeyDictionary()
@@ -105,23 +108,31 @@ def entry_of(function: Any, kinds: tuple) -> Entry:
 
 
 def _read(function: Any, kinds: tuple) -> Entry:
+    from .results import OtherResult
+    from .variables import UnsureRead
     from .walk import Walk  # which calls functions
 
     if (maker := getattr(function, "maker", None)) is not None:
         return maker.entry(kinds)
     if not isinstance(function, FunctionType) or hasattr(function, "row"):
         return _of_call(function, kinds)
-    emit = FunctionBuilder()
-    parameters: list[tuple[str, Any]] = []
-    code = function.__code__
-    names = code.co_varnames[: code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
+    names = parameter_names(function)
     if len(names) != len(kinds):
         raise Unsupported("a call with another number of arguments")
-    arguments = [
-        _parameter(emit, name, kind, parameters) for name, kind in zip(names, kinds, strict=True)
-    ]
-    walk = Walk(emit, function, arguments)
-    body = walk.run()
+    wanted: Any = ()
+    noted: list[str] = []
+    while True:
+        emit = FunctionBuilder()
+        parameters: list[tuple[str, Any]] = []
+        arguments = [_parameter(emit, *each, parameters) for each in zip(names, kinds, strict=True)]
+        walk = Walk(emit, function, arguments, result=wanted, noted=noted)
+        try:
+            body = walk.run()
+            break
+        except OtherResult as other:
+            wanted = other.kind
+        except UnsureRead as read:
+            noted.append(read.name)
     emit.attributes |= getattr(function, "attributes", frozenset()) - {"part"}
     result = walk.result
     dtypes = tuple(_leaves(result))
@@ -130,7 +141,14 @@ def _read(function: Any, kinds: tuple) -> Entry:
         parameters.append((each.name, Pointer(each.kind.dtype)))
         parameters += [(f"{each.name}_n{i}", INT) for i in range(each.kind.ndim)]
     made = Function(name, tuple(parameters), (*emit.top, *body), dtypes, frozenset(emit.attributes))
-    return Entry(made, result)
+    return Entry(made, result, lines=emit.lines)
+
+
+def parameter_names(function: FunctionType) -> tuple[str, ...]:
+    """The parameters in the order in which a call binds them: a starred one is the last."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    return code.co_varnames[: count + bool(code.co_flags & inspect.CO_VARARGS)]
 
 
 def _of_call(function: Any, kinds: tuple) -> Entry:
@@ -190,7 +208,7 @@ def _parameter(
         case Constant(value):
             return Known(value)
         case tuple():
-            return tuple(_parameter(emit, name, each, parameters) for each in kind)
+            return rebuilt(kind, [_parameter(emit, name, each, parameters) for each in kind])
         case Pointer(dtype):
             return Place(passed(name, kind), dtype)
         case ArrayType(dtype, ndim, contiguous, mutable):
@@ -215,7 +233,7 @@ def type_of(value: Value) -> Any:
         case Array(place, shape, strides, mutable):
             return ArrayType(place.dtype, len(shape), strides is None, mutable)
         case tuple():
-            return tuple(map(type_of, value))
+            return rebuilt(value, map(type_of, value))
     return dtype_of(value.value) if value.is_number else Constant(value.value)
 
 
@@ -254,6 +272,8 @@ def kind_of(kind: Any) -> Any:
         return ArrayType(
             kind_of(kind.dtype), kind.ndim, kind.layout == "C" or kind.ndim == 0, kind.mutable
         )
+    if isinstance(kind, types.BaseNamedTuple):
+        return named_tuple(kind.instance_class)(map(kind_of, kind.types))  # pyright: ignore
     if isinstance(kind, types.BaseTuple):
         return tuple(map(kind_of, kind.types))  # pyright: ignore
     if isinstance(kind, types.Literal):
@@ -265,5 +285,5 @@ def kind_of(kind: Any) -> Any:
     if isinstance(kind, (np.dtype, Pointer, ArrayType, Constant)):
         return kind
     if isinstance(kind, tuple):
-        return tuple(map(kind_of, kind))
+        return rebuilt(kind, map(kind_of, kind))
     raise Unsupported(f"an argument of {kind}")

@@ -60,8 +60,8 @@ def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
             "module_collection_mode={'nbgrad': 'py'}), and restart Python if they have changed"
         )
     options = tree.args
-    if options.kwarg or options.kwonlyargs:
-        raise Unsupported(f"{code.co_name}: parameters that are not positional")
+    if options.kwarg:
+        raise Unsupported(f"{code.co_name}: a parameter **{options.kwarg.arg}")
     names = Names(tree)
     return Definition(tree, names.steady, not names.returns or names.returns == [tree.body[-1]])
 
@@ -116,7 +116,7 @@ class Names:
         self._served: dict[str, list[tuple[int, int]]] = {}
         self.returns: list[ast.AST] = []
         self._sequence(tree.body)
-        untouched = (each.arg for each in tree.args.args if each.arg not in self._served)
+        untouched = [each.arg for each in parameters_of(tree) if each.arg not in self._served]
         self.steady = frozenset(untouched).union(filter(self._is_steady, self._served))
 
     def _is_steady(self, name: str) -> bool:
@@ -128,14 +128,14 @@ class Names:
         given: list[tuple[str, int]] = []
         for node in body:
             if isinstance(node, ast.For):
-                self._read(node.iter)
+                self._condition(node.iter)
                 start = self._at
                 self._sequence(node.body)
                 for name in self._read(node.target):
                     self._served.setdefault(name, []).append((start, self._at))
                 self._sequence(node.orelse)
             elif isinstance(node, (ast.If, ast.While)):
-                self._read(node.test)
+                self._condition(node.test)
                 self._sequence(node.body)
                 self._sequence(node.orelse)
             else:
@@ -145,6 +145,11 @@ class Names:
                     given += [(name, self._at) for name in stored]
         for name, start in given:
             self._served.setdefault(name, []).append((start, self._at))
+
+    def _condition(self, node: ast.expr) -> None:
+        """A variable that an expression in the head of a statement assigns is not steady."""
+        for name in self._read(node):
+            self._served.setdefault(name, []).extend([(self._at, self._at)] * 2)
 
     def _read(self, node: ast.AST) -> list[str]:
         """Note the names that are read; the others, which are given a value."""
@@ -170,6 +175,13 @@ class Names:
                         if isinstance(each, ast.AST):
                             stack.append(each)
         return stored
+
+
+def parameters_of(tree: ast.FunctionDef) -> list[ast.arg]:
+    """The parameters of a definition, in the order of the function's variables."""
+    options = tree.args
+    starred = [options.vararg] if options.vararg else []
+    return [*options.posonlyargs, *options.args, *options.kwonlyargs, *starred]
 
 
 def _parsed(lines: list[str]) -> ast.FunctionDef | None:

@@ -1,7 +1,8 @@
 """Values of expressions at compile time: numbers at run time, pointers, arrays, and constants."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,12 +28,14 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A pointer: elements of a buffer from a position on."""
+    """A pointer: elements of a buffer from a position on. Positions behind one that is `flat` say
+    nothing about the indices in the array of the buffer, as those of `x.ravel()`."""
 
     buffer: str
     dtype: np.dtype
     at: Affine = ZERO
     lasting: bool = True
+    flat: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +95,28 @@ class Known:
         return isinstance(self.value, (bool, int, float)) and not isinstance(self.value, np.generic)
 
 
+class NamedTuple(tuple):
+    """A named tuple: values, or types of them. Each class of named tuples has a class of these."""
+
+    kind: type
+
+
+@cache
+def named_tuple(kind: type) -> type[NamedTuple]:
+    """The class of the named tuples of a class."""
+    own = {"kind": kind, "__eq__": _is_equal, "__hash__": lambda self: hash((kind, tuple(self)))}
+    return type(kind.__name__, (NamedTuple,), own)
+
+
+def _is_equal(x: NamedTuple, y: object) -> bool:
+    return type(x) is type(y) and tuple(x) == tuple(y)  # pyright: ignore
+
+
+def rebuilt(like: tuple, parts: Iterable[Any]) -> Any:
+    """A tuple of other parts; a named one is one again."""
+    return type(like)(parts) if isinstance(like, NamedTuple) else tuple(parts)
+
+
 Value: TypeAlias = "Number | Place | Array | Lazy | Slice | Known | tuple[Value, ...]"
 
 KNOWN_0, KNOWN_1, KNOWN_FALSE = Known(0), Known(1), Known(False)
@@ -133,5 +158,7 @@ def members(value: Value) -> tuple[Value, ...]:
     if isinstance(value, tuple):
         return value
     if isinstance(value, Known) and isinstance(value.value, tuple):
-        return tuple(map(Known, value.value))
+        values = value.value
+        named = hasattr(values, "_fields")
+        return named_tuple(type(values))(map(Known, values)) if named else tuple(map(Known, values))
     raise Unsupported("unpacking a value that is not a tuple")

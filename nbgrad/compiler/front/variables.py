@@ -1,18 +1,28 @@
 """The variables of a function while it is read."""
 
 import contextlib
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from ...ir.scalar import NAMES, arg
-from ...ir.statements import Assign, Literal, Load
+from ...ir.statements import Assign, Literal, Load, Raise
 from ...ir.statements import Variable as Declared
+from . import dtypes
 from .emit import FunctionBuilder
+from .rebinding import ArraySlot, Copies
 from .syntax import Unsupported
-from .values import INT, Known, Number, Place, Value, members
+from .values import BOOL, INT, Array, Known, Number, Place, Value, members, rebuilt
+
+
+class Unassigned(Unsupported):
+    """A variable that no statement before has assigned; in a loop a later one may."""
+
+    def __init__(self, name: str):
+        super().__init__(f"{name}, which may be read before it is assigned,")
+        self.name = name
 
 
 @dataclass(frozen=True)
@@ -31,29 +41,71 @@ class PointerSlot:
     dtype: np.dtype
 
 
-Variable: TypeAlias = "Slot | PointerSlot | Value | tuple[Variable, ...]"
+@dataclass(frozen=True)
+class Conflict:
+    """A variable that has, where ways meet, values of types that have no common type."""
+
+    name: str
+
+
+Variable: TypeAlias = "Slot | PointerSlot | ArraySlot | Conflict | Value | tuple[Variable, ...]"
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The variables at one point of a function; on some way to it, those of `unsure` are not
+    assigned."""
+
+    known: dict[str, Variable]
+    unsure: frozenset[str] = frozenset()
+
+
+class UnsureRead(Exception):
+    """A read of a variable that may have no value. The function is read again, and notes at run
+    time whether the variable has one."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.name = name
 
 
 class Variables:
-    """Variables by name. One has one type in a loop or a branch and in what surrounds it; in
-    straight code a new assignment may give it another. `place` is the loops and branches around
-    the statement that is read. Those that are `steady` stand for their first values; those that
-    are `given` have a value on each way to the statement."""
+    """Variables by name. As in Numba, each assignment may give a variable another type; where ways
+    meet, its values are converted to a common type (`joins`). Those that are `steady` stand for
+    their first values. For those that are `noted`, a flag tells whether they are assigned."""
 
-    def __init__(self, emit: FunctionBuilder, steady: Container[str]):
+    def __init__(
+        self, emit: FunctionBuilder, steady: Container[str], noted: Iterable[str] | None = None
+    ):
         self._steady = steady
-        self.place: tuple[int, ...] = ()
+        self.may_prune = False  # whether Numba may drop a branch before it infers types
+        self._notes = noted is not None
         self._emit = emit
-        self.given: frozenset[str] = frozenset()
-        self._known: dict[str, tuple[tuple[int, ...], Variable]] = {}
-        self._bodies = 0
+        self.copies = Copies(emit)  # of arrays, where ways meet
+        self._known: dict[str, Variable] = {}
+        self._depth = 0  # the number of loops and branches around the statement that is read
+        self._unsure: frozenset[str] = frozenset()
         self._is_fresh = False  # whether nothing else refers to the value that is assigned
+        self._flags = {name: self.declared(BOOL, f"{name}_set") for name in noted or ()}
 
     def __getitem__(self, name: str) -> Value:
-        """Raises Unsupported where some way to here gives the variable no value."""
-        if name not in self.given:
-            raise Unsupported(f"{name}, which may be read before it is assigned,")
-        return self.read(self._known[name][1])
+        """Raises Unsupported if no assignment to the variable is on a way to here."""
+        if name not in self._known:
+            raise Unassigned(name)
+        if name in self._unsure:
+            self._check(name)
+        return self.read(self._known[name])
+
+    def _check(self, name: str) -> None:
+        """Raise an error at run time if a variable has no value."""
+        if not self._notes:
+            raise Unassigned(name)
+        if name not in self._flags:
+            raise UnsureRead(name)
+        text = f"cannot access local variable '{name}' where it is not associated with a value"
+        there = self._emit.typed(self.read(self._flags[name]))
+        self._emit.branch(there, [], [Raise("UnboundLocalError", text)])
+        self._unsure -= {name}
 
     def assign(self, name: str, value: Value) -> None:
         """Assign the value of an expression, which nothing else refers to."""
@@ -64,26 +116,81 @@ class Variables:
         self._is_fresh = False
 
     def __setitem__(self, name: str, value: Value) -> None:
-        self.given |= {name}
+        self._unsure -= {name}
+        if name in self._flags:
+            self.write(self._flags[name], Known(True))
         if name in self._steady:
             value = self._emit.settled(value)
             self._bind(value)
-            self._known[name] = self.place, value
+            self._known[name] = value
             return
-        place, variable = self._known.get(name, ((), None))
-        if variable is not None:
-            if self._fits(variable, value):
-                self.write(variable, value)
-                return
-            if place != self.place:
-                raise Unsupported("a variable of two types")
-        variable = self.new(value, name)
-        self._known[name] = self.place, variable
+        variable = self._known.get(name)
+        if variable is not None and self._fits(variable, value):
+            self.write(variable, value)
+        else:
+            self._known[name] = self.new(value, name)
+
+    # -- states -----------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        return State(dict(self._known), self._unsure)
+
+    def restore(self, state: State) -> None:
+        self._known, self._unsure = dict(state.known), state.unsure
+
+    def fresh(self, variable: Variable) -> Variable:
+        """A variable of the same type, which has no value yet."""
+        match variable:
+            case Slot(name, dtype):
+                return self.declared(dtype, name)
+            case PointerSlot(address, dtype):
+                return PointerSlot(self.declared(address.dtype, address.name), dtype)
+            case tuple():
+                return rebuilt(variable, map(self.fresh, variable))
+            case ArraySlot(name, _, dtype, lengths):
+                return self._array_slot(name, dtype, len(lengths))
+            case Array() | Place():
+                return Conflict("an array")
+        return variable
+
+    def _array_slot(self, name: str, dtype: np.dtype, rank: int) -> ArraySlot:
+        lengths = tuple(self.declared(INT, f"{name}_n{i}").name for i in range(rank))
+        return ArraySlot(name, self._emit.name(name), dtype, lengths)
+
+    def merged(self, name: str, x: Variable, y: Variable) -> Variable:
+        """A variable that takes the values of two: one of them, if its type takes both."""
+        if is_same(x, y):
+            return x
+        match x, y:
+            case Slot(), Slot() if x.dtype == y.dtype or not self.may_prune:
+                dtype = dtypes.common(x.dtype, y.dtype)
+                if dtype in (x.dtype, y.dtype):
+                    return x if x.dtype == dtype else y
+                return self.declared(dtype, x.name)
+            case PointerSlot(), PointerSlot() if x.dtype == y.dtype:
+                return x
+            case tuple(), tuple() if len(x) == len(y) and type(x) is type(y):
+                return rebuilt(x, [self.merged(name, *each) for each in zip(x, y, strict=True)])
+            case ((Array() | ArraySlot()), (Array() | ArraySlot())) if _array(x) == _array(y):
+                if isinstance(x, Array) and isinstance(y, Array):
+                    return self._array_slot(name, *_array(x))
+                return x if isinstance(x, ArraySlot) else y
+        return Conflict(name)
+
+    def convert(self, target: Variable, source: Variable) -> None:
+        """Assign one variable to another, which takes its values."""
+        if isinstance(target, tuple) and isinstance(source, tuple):
+            values = [self._emit.settled(self.read(each)) for each in source]
+            for to, start, value in zip(target, source, values, strict=True):
+                if not is_same(to, start):
+                    self.write(to, value)
+        elif not isinstance(target, Conflict) and not is_same(target, source):
+            self.write(target, self.read(source))
 
     def new(self, value: Value, name: str = "t") -> Variable:
         """A variable with a value."""
         if isinstance(value, tuple):
-            return tuple(self.new(part, name) for part in value)
+            return rebuilt(value, [self.new(part, name) for part in value])
         if isinstance(value, Place):
             address = self._new_slot(self._emit.address(value), name)
             return PointerSlot(address, value.dtype)
@@ -91,9 +198,9 @@ class Variables:
             return self._new_slot(self._emit.typed(value), name)
         return value
 
-    def declared(self, dtype: np.dtype) -> Slot:
+    def declared(self, dtype: np.dtype, name: str = "") -> Slot:
         """A variable for a number, which has none yet."""
-        slot = Slot(self._emit.name(), dtype)
+        slot = Slot(self._emit.name(name), dtype)
         self.declare(slot)
         return slot
 
@@ -105,13 +212,11 @@ class Variables:
     @contextlib.contextmanager
     def inner(self) -> Iterator[None]:
         """The body of a loop or a branch: variables that it assigns first are declared outside."""
-        outside = self.place
-        self._bodies += 1
-        self.place = (*outside, self._bodies)
+        self._depth += 1
         try:
             yield
         finally:
-            self.place = outside
+            self._depth -= 1
 
     def write_fitting(self, variable: Variable, value: Value) -> None:
         """Assign a variable. Raises Unsupported for a value of another type."""
@@ -121,7 +226,7 @@ class Variables:
 
     def _new_slot(self, value: Number, name: str) -> Slot:
         slot = Slot(self._emit.name(name), value.dtype)
-        if self.place:
+        if self._depth:
             self.declare(slot)
             self.write(slot, value)
         else:
@@ -149,6 +254,9 @@ class Variables:
         elif isinstance(variable, PointerSlot):
             assert isinstance(value, Place)
             self.write(variable.address, self._emit.address(value))
+        elif isinstance(variable, ArraySlot):
+            assert isinstance(value, Array)
+            self.copies.add(variable, value)
         elif isinstance(variable, tuple):
             for each, part in zip(variable, members(self._emit.settled(value)), strict=True):
                 self.write(each, part)
@@ -184,6 +292,7 @@ class Variables:
             return (
                 isinstance(value, tuple)
                 and len(value) == len(variable)
+                and type(value) is type(variable)
                 and all(map(self._fits, variable, value))
             )
         return (
@@ -199,4 +308,35 @@ class Variables:
         if isinstance(variable, PointerSlot):
             address = Number(variable.address.name, INT)
             return self._emit.pointing(address, variable.dtype)
-        return tuple(map(self.read, variable)) if isinstance(variable, tuple) else variable
+        if isinstance(variable, ArraySlot):
+            return variable.read(self._emit)
+        if isinstance(variable, Conflict):
+            raise Unsupported(f"{variable.name}, which has values of several types,")
+        if isinstance(variable, tuple):
+            return rebuilt(variable, map(self.read, variable))
+        return variable
+
+
+def is_same(x: Variable, y: Variable) -> bool:
+    """Whether two variables are one."""
+    if isinstance(x, tuple) and isinstance(y, tuple):
+        same = len(x) == len(y) and type(x) is type(y)
+        return same and all(map(is_same, x, y))
+    if isinstance(x, Known) and isinstance(y, Known):
+        return x.value is y.value
+    return x is y or (isinstance(x, (Slot, PointerSlot, ArraySlot, Conflict)) and x == y)
+
+
+def _array(variable: Array | ArraySlot) -> tuple[np.dtype, int]:
+    """The dtype and the number of axes of an array."""
+    if isinstance(variable, ArraySlot):
+        return variable.dtype, len(variable.lengths)
+    return variable.place.dtype, len(variable.shape)
+
+
+def inner_to(variable: Variable, name: str) -> Variable:
+    """A variable of a loop or a branch behind it, which some way does not assign: that of an array
+    has no value there."""
+    if isinstance(variable, tuple):
+        return rebuilt(variable, [inner_to(each, name) for each in variable])
+    return Conflict(name) if isinstance(variable, Array) else variable

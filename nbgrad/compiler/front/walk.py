@@ -3,23 +3,34 @@
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ...ir.statements import Break, Continue, For, If, Literal, Raise, Return, Statement, While
-from .arrays import assign, in_memory, is_view, returned_array
+from ...ir.statements import (
+    Break,
+    Call,
+    Continue,
+    Raise,
+    Return,
+    Statement,
+)
+from ...ir.walk import walk
+from .arrays import assign, in_memory, is_view
 from .elements import element, set_element
 from .emit import FunctionBuilder
 from .expressions import OPERATORS, Expressions, refuse
-from .steps import checkpoint_of, is_steps, require_whole
+from .functions import parameter_names
+from .joins import Frame, join
+from .loops import Loops, is_ended
+from .results import Results
 from .syntax import Unsupported, definition_of, line_of
-from .values import INT, UINT, Array, Known, Lazy, Number, Value, members
+from .values import Array, Known, Value, members
+from .variables import Unassigned
 
 _END = (Break, Continue, Raise, Return)
 
 
-class Walk:
+class Walk(Loops):
     """One activation of a function. A function that is `inlined` ends with its only `return`, whose
     value is `result`; for any other, `result` is the dtypes of what it returns."""
 
@@ -29,46 +40,53 @@ class Walk:
         function: Callable,
         arguments: Sequence[Value],
         inlined: bool = False,
+        result: Any = (),
+        noted: Iterable[str] = (),
     ):
         self.result: Any = None
         self._emit, self._function = emit, function
-        self._inlined = inlined
-        self._returns = False
+        self._inlined, self._results = inlined, Results(emit, result)
         definition = definition_of(function)
         self._tree = definition.tree
-        self._expressions = Expressions(emit, function, definition.steady)
+        self._first = min(x.lineno for x in (self._tree, *self._tree.decorator_list))
+        self._expressions = Expressions(
+            emit, function, definition.steady, None if inlined else noted
+        )
         self._variables = self._expressions.variables
-        self._value, self._condition = self._expressions.value, self._expressions.condition
-        self._left_with: list[frozenset[str] | None] = []
-        options = self._tree.args
-        names = [*options.args, options.vararg] if options.vararg else options.args
-        for name, argument in zip(names, arguments, strict=True):
-            self._variables[name.arg] = argument
+        self._frames: list[Frame] = []
+        for name, argument in zip(parameter_names(function), arguments, strict=True):
+            self._variables[name] = argument
 
     def run(self) -> list[Statement]:
         """Read the function; its statements."""
         body = self._emit.body
         self._body(self._tree.body)
-        if not self._inlined and not _is_ended(self._emit.body) and self.result is not None:
+        if not self._inlined and not is_ended(self._emit.body) and self.result is not None:
             place = line_of(self._function, self._tree)
             raise Unsupported("a function that returns a value in some cases only", place)
         return body
 
     def _body(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
-            if _is_ended(self._emit.body):
+            if is_ended(self._emit.body):
                 return
+            count = len(self._emit.body)
             try:
                 self._statement(statement)
             except Unsupported as refused:
                 refused.place = refused.place or line_of(self._function, statement)
-                raise
+                if isinstance(refused, Unassigned) and self._frames:
+                    self._frames[-1].miss(refused)
+                else:
+                    raise
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 place = line_of(self._function, statement)
                 raise Unsupported(f"{type(error).__name__}: {error}", place) from error
+            for name in _defined(self._emit.body[count:]):
+                self._emit.lines.setdefault(name, statement.lineno - self._first)
 
     def _inner(self, body: Sequence[ast.stmt]) -> list[Statement]:
-        """The body of a loop or a branch."""
+        """The body of a branch."""
         with self._emit.block() as statements, self._variables.inner():
             self._body(body)
         return statements
@@ -78,10 +96,15 @@ class Walk:
         match node:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
+            case ast.Expr(value=ast.Call(func=ast.Name(id="print"))) if self._is_print(node.value):
+                emit.add(Call("print", (), (), ()))
             case ast.Expr(value=value):
                 self._value(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._variables.assign(name, in_memory(emit, self._value(value)))
+            case ast.AnnAssign(target=target, value=value):
+                if value is not None:
+                    self._target(target, in_memory(emit, self._value(value)))
             case ast.Assign(targets=targets, value=value):
                 result = in_memory(emit, self._value(value)) if _is_bound(targets) else (
                     self._value(value))  # fmt: skip
@@ -108,196 +131,80 @@ class Walk:
                 self._return(self._value(value) if value else Known(None))
             case ast.If(test=test, body=body, orelse=other):
                 self._if(self._expressions.test(test), body, other)
-            case ast.While(test=test, body=body, orelse=[]):
-                self._while(test, body)
-            case ast.For(
-                target=ast.Name(id=name), iter=ast.Call(func=called, args=bounds), orelse=[]
-            ) if self._is_range(called):
-                self._for(name, [self._value(bound) for bound in bounds], node.body)
-            case ast.For(
-                target=ast.Name(id=name), iter=ast.Call(func=called) as steps, orelse=[]
-            ) if (found := self._steps(called, steps, node.body)) is not None:
-                self._for(name, [found[0]], node.body, *found[1:])
-            case ast.For(target=ast.Name(id=name), iter=ast.Name() as each, orelse=[]):
-                self._for_each(name, members(self._value(each)), node.body)
+            case ast.While(test=test):
+                self._looped(node, lambda frame: self._while(test, node.body, frame))
+            case ast.For():
+                self._for(node)
             case ast.Break():
-                given, left_with = self._variables.given, self._left_with[-1]
-                self._left_with[-1] = given if left_with is None else left_with & given
+                self._left()
                 emit.add(Break())
             case ast.Continue():
+                self._frames[-1].next_round(self._frames[-1].falls_through)
                 emit.add(Continue())
-            case ast.Raise(exc=ast.Call(func=kind, args=[ast.Constant(value=str(text))])):
-                self._raise(self._value(kind), text)
+            case ast.Raise(exc=ast.expr() as error, cause=None):
+                self._raise(error)
+            case ast.Assert(test=test, msg=text):
+                stop = emit.operation(operator.not_, self._expressions.test(test))
+                with emit.block() as failed:
+                    emit.add(Raise("AssertionError", message_of([text] if text else [])))
+                emit.branch(emit.truth(stop), failed, [])
+            case ast.Delete(targets=targets) if all(isinstance(x, ast.Name) for x in targets):
+                pass
             case _:
                 refuse(node)
 
-    def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
-        emit, given = self._emit, self._variables.given
-        self._left_with.append(None)
-        with emit.block() as statements, self._variables.inner():
-            condition = self._condition(test)
-            if not isinstance(condition, Known):
-                stop = emit.operation(operator.not_, condition)
-                emit.branch(emit.typed(stop), [Break()], [])
-            elif not condition.value:
-                return
-            self._body(body)
-        left_with = self._left_with.pop()
-        emit.add(While(tuple(statements)))
-        self._variables.given = given
-        if isinstance(condition, Known) and left_with is not None:
-            self._variables.given = left_with
-
-    def _is_range(self, called: ast.expr) -> bool:
-        value = self._value(called)
-        return isinstance(value, Known) and value.value is builtins.range
-
-    def _steps(self, called: ast.expr, node: ast.Call, body: Sequence[ast.stmt]) -> Any:
-        """The number of rounds of a loop over steps, and its checkpoints; None for other calls."""
-        function = self._value(called)
-        if not (isinstance(function, Known) and is_steps(function.value)):
-            return None
-        require_whole(body)
-        args = [self._value(each) for each in node.args]
-        named = {str(each.arg): self._value(each.value) for each in node.keywords}
-        rounds = args[0] if args else named.get("n", Known(0))
-        return rounds, *checkpoint_of(self._emit, args, named)
-
-    def _for(
-        self, name: str, bounds: list[Value], body: Sequence[ast.stmt], checkpoint: str = "",
-        snapshots: Any = None,
-    ) -> None:  # fmt: skip
-        """A loop over integers. The body may assign the loop variable, which does not change the
-        number of iterations."""
-        emit = self._emit
-        start, stop, step = Known(0), bounds[0], Known(1)
-        if len(bounds) > 1:
-            start, stop = bounds[0], bounds[1]
-        if len(bounds) > 2:
-            step = bounds[2]
-        for bound in (start, stop, step):
-            if emit.dtype(bound) != INT:
-                raise Unsupported(f"a range of {emit.dtype(bound)}")
-        start, stop, step = map(emit.settled, (start, stop, step))
-        by_one = isinstance(step, Known) and step.value == 1
-        axis = emit.name(name if by_one else "")
-        first, last = (start, stop) if by_one else (Known(0), self._rounds(start, stop, step))
-        given = self._variables.given
-        with emit.block() as statements, self._variables.inner():
-            value: Value = Number(axis, INT, emit.typed(first).natural)
-            if not by_one:
-                distance = emit.operation(operator.mul, value, step)
-                here = emit.typed(emit.operation(operator.add, start, distance))
-                value = replace(here, natural=_is_natural(start, stop, step))
-            self._variables.assign(name, value)
-            self._left_with.append(None)
-            self._body(body)
-            self._left_with.pop()
-        self._variables.given = given
-        low, high = (_bound(emit, each) for each in (first, last))
-        emit.add(
-            For(axis, low, high, tuple(statements), checkpoint=checkpoint, snapshots=snapshots)
-        )
-
-    def _rounds(self, start: Value, stop: Value, step: Value) -> Value:
-        """How many numbers a range has."""
-        emit = self._emit
-        if isinstance(step, Known) and step.value != 0:
-            low, high = (start, stop) if step.value > 0 else (stop, start)
-            size: Value = Known(abs(step.value))
-            less = emit.operation(operator.lt, low, high)
-        else:
-            self._raise_if(emit.operation(operator.eq, step, Known(0)))
-            up = emit.truth(emit.operation(operator.gt, step, Known(0)))
-            begin, end, width = (emit.cast(x, INT) for x in (start, stop, step))
-            low = emit.applied("select", [up, begin, end], INT)
-            high = emit.applied("select", [up, end, begin], INT)
-            size = emit.applied("abs", [width], INT)
-            less = emit.operation(operator.lt, low, high)
-        between = emit.operation(operator.sub, high, low)
-        if isinstance(size, Known) and size.value == 1:
-            return between
-        # As unsigned numbers: the last number plus the step may have more than 64 bits.
-        more = emit.operation(operator.sub, between, Known(1))
-        whole = emit.operation(operator.floordiv, emit.cast(more, UINT), emit.cast(size, UINT))
-        count = emit.operation(operator.add, emit.cast(whole, INT), Known(1))
-        if isinstance(less, Known):
-            return count if less.value else Known(0)
-        none = emit.cast(Known(0), INT)
-        return emit.applied("select", [emit.typed(less), emit.cast(count, INT), none], INT)
-
-    def _raise_if(self, condition: Value) -> None:
-        text = "range() arg 3 must not be zero"
-        if isinstance(condition, Known):
-            if condition.value:
-                self._emit.add(Raise("ValueError", text))
-            return
-        self._emit.branch(self._emit.truth(condition), [Raise("ValueError", text)], [])
-
-    def _for_each(self, name: str, values: Sequence[Value], body: Sequence[ast.stmt]) -> None:
-        """A loop over the members of a tuple, which have one type: its body for each of them."""
-        nodes = (node for each in body for node in ast.walk(each))
-        if any(isinstance(node, (ast.Break, ast.Continue)) for node in nodes):
-            raise Unsupported("break or continue in a loop over a tuple")
-        given = self._variables.given
-        if len({self._emit.dtype(value) for value in values}) != 1:
-            raise Unsupported("a loop over a tuple of several types")
-        for value in map(self._emit.settled, map(self._emit.typed, values)):
-            with self._variables.inner():
-                self._variables[name] = value
-                self._body(body)
-        self._variables.given = given
+    def _is_print(self, call: ast.Call) -> bool:
+        """Whether it prints values that no call computes, but calls of builtins."""
+        calls = [x for x in ast.walk(call) if isinstance(x, (ast.Call, ast.NamedExpr))]
+        for each in calls:
+            named = isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+            value = self._expressions.named(each.func.id) if named else None  # pyright: ignore
+            if not isinstance(value, Known) or value.value not in vars(builtins).values():
+                raise Unsupported("print of the result of a call: assign it to a variable first")
+        return True
 
     def _if(self, test: Value, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
         if isinstance(test, Known):
             self._body(body if test.value else other)
             return
-        condition = self._emit.truth(test)
-        given, ends, bodies = self._variables.given, [], []
+        condition, variables = self._emit.truth(test), self._variables
+        start, ends, bodies = variables.state(), [], []
         for statements in (body, other):
-            self._variables.given = given
+            variables.restore(start)
             bodies.append(self._inner(statements))
-            if not _is_ended(bodies[-1]):
-                ends.append(self._variables.given)
-        self._variables.given = frozenset.intersection(*ends) if ends else given
+            if not is_ended(bodies[-1]):
+                ends.append((variables.state(), bodies[-1]))
+        if ends:
+            join(self._emit, variables, ends)
         self._emit.branch(condition, *bodies)
 
     def _return(self, value: Value) -> None:
         if self._inlined:
             self.result = in_memory(self._emit, value)
             return
-        self._arrays = 0
-        numbers, dtypes = self._returned(value)
-        if self._returns and dtypes != self.result:
-            raise Unsupported("results of several types")
-        self._returns, self.result = True, dtypes
+        numbers = self._results.numbers(value, self._variables.may_prune)
+        self.result = self._results.kind
         self._emit.add(Return(tuple(numbers)))
 
-    def _returned(self, value: Value) -> tuple[list[Any], Any]:
-        """The numbers of a result, and its dtypes."""
-        if isinstance(value, tuple):
-            parts = [self._returned(part) for part in value]
-            return [x for numbers, _ in parts for x in numbers], tuple(d for _, d in parts)
-        if isinstance(value, Known) and value.value is None:
-            return [], None
-        if isinstance(value, (Array, Lazy)):
-            self._arrays += 1
-            return [], returned_array(self._emit, f"return.{self._arrays - 1}", value)
-        number = self._emit.typed(value)
-        return [number.operand], number.dtype
-
-    def _raise(self, kind: Value, text: str) -> None:
+    def _raise(self, error: ast.expr) -> None:
+        texts: list[ast.expr] = []
+        match error:
+            case ast.Call(func=function, args=args, keywords=[]):
+                kind, texts = self._value(function), args
+            case _:
+                kind = self._value(error)
         if not (isinstance(kind, Known) and isinstance(kind.value, type)):
             raise Unsupported("an exception that is not a class called with a text")
         home = kind.value.__module__
         name = kind.value.__qualname__
-        self._emit.add(Raise(name if home == "builtins" else f"{home}.{name}", text))
+        full = name if home == "builtins" else f"{home}.{name}"
+        self._emit.add(Raise(full, message_of(texts)))
 
     def _target(self, target: ast.expr, value: Value) -> None:
         match target:
             case ast.Name(id=name):
                 self._variables[name] = value
-            case ast.Tuple(elts=targets):
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 parts = members(value)
                 if len(parts) != len(targets):
                     raise Unsupported("unpacking another number of values")
@@ -314,39 +221,26 @@ def _is_bound(targets: Sequence[ast.expr]) -> bool:
     return len(targets) > 1 or not isinstance(targets[0], ast.Subscript)
 
 
-def _is_ended(body: Sequence[Statement]) -> bool:
-    """Whether nothing runs after these statements."""
-    if not body:
-        return False
-    last = body[-1]
-    if isinstance(last, If):
-        return _is_ended(last.then) and _is_ended(last.otherwise)
-    if isinstance(last, While):
-        return not _is_left(last.body)
-    return isinstance(last, _END)
+def message_of(texts: Sequence[ast.expr]) -> str:
+    """The text of an exception. Values in it that are known at run time stand as their source."""
+    found = []
+    for node in texts:
+        match node:
+            case ast.Constant(value=value):
+                found.append(str(value))
+            case ast.JoinedStr(values=parts):
+                found.append("".join(
+                    str(x.value) if isinstance(x, ast.Constant) else ast.unparse(x)[2:-1]
+                    for x in parts
+                ))  # fmt: skip
+            case _:
+                found.append(f"{{{ast.unparse(node)}}}")
+    return ", ".join(found)
 
 
-def _is_left(body: Sequence[Statement]) -> bool:
-    """Whether a `Break` in a body leaves its loop."""
-    for statement in body:
-        if isinstance(statement, Break):
-            return True
-        if isinstance(statement, If):
-            if _is_left(statement.then) or _is_left(statement.otherwise):
-                return True
-    return False
-
-
-def _is_natural(start: Value, stop: Value, step: Value) -> bool:
-    """Whether no number of a range is below 0."""
-    if not isinstance(step, Known):
-        return False
-    bound = start if step.value > 0 else stop
-    if isinstance(bound, Known):
-        return bound.value >= (0 if step.value > 0 else -1)
-    return isinstance(bound, Number) and bound.natural
-
-
-def _bound(emit: FunctionBuilder, value: Value) -> int | str:
-    operand = emit.cast(value, INT).operand
-    return operand.number if isinstance(operand, Literal) else operand  # pyright: ignore
+def _defined(body: Sequence[Statement]) -> Iterator[str]:
+    """The names that statements define."""
+    for each in walk(body):
+        for name in (getattr(each, "target", None), getattr(each, "axis", None)):
+            if isinstance(name, str):
+                yield name

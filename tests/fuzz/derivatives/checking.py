@@ -9,6 +9,7 @@ import numpy as np
 from checkers.functions import begin, runnable
 
 from nbgrad.adjoints.reverse import value_and_cotangents
+from nbgrad.adjoints.tangent import tangents
 from nbgrad.compiler.front.functions import ArrayType, Entry, entry_of
 from nbgrad.compiler.front.syntax import TEXTS, Unsupported
 from nbgrad.ir.statements import Pointer
@@ -109,6 +110,7 @@ def check(program: Drawn) -> None:
     _check_primal(program, entry, right)
     function = entry.function
     lengths = [name for name, _ in function.parameters if "_n" in name]
+    _check_tangents(program, tangents(function, program.wrt, lengths), right)
     made = value_and_cotangents(function, program.wrt, lengths)
     check_cotangents(program, made, runnable(made), right, rng)
 
@@ -153,6 +155,41 @@ def _same(what: str, found: Any, wanted: Any, program: Drawn) -> None:
     for x, y in zip(found, values, strict=True):
         if x != y and not (program.has_singles and math.isclose(x, y, rel_tol=1e-5, abs_tol=1e-6)):
             raise Different(f"{what}: {list(found)} is not {values}")
+
+
+def _check_tangents(program: Drawn, made: Any, right: Expected) -> None:
+    """Compare forward mode in the direction of the dual numbers."""
+    passed, buffers = _passed(program)
+    dots: dict[str, dict[int, float]] = {}
+    for name, kind in made.parameters:
+        if name not in passed:
+            own = name.removesuffix(".dot")
+            if isinstance(kind, Pointer):
+                none = np.zeros(program.arguments[own].shape)
+                given = right.direction.get(own, none).ravel().astype(kind.dtype)
+                passed[name] = dots[own] = dict(enumerate(given.tolist()))
+            else:
+                passed[name] = float(right.direction[own])
+    found = _run(runnable(made), [passed[name] for name, _ in made.parameters])
+    count = len(right.results)
+    _same("results beside tangents", found[:count], right.results, program)
+    floats = [x for x in right.results if isinstance(x, (Dual, float))]
+    _near("tangents of results", found[count:], floats, program)
+    for name, elements in right.arrays.items():
+        _same(f"array {name}", _elements(name, buffers[name], program), elements, program)
+        if name in dots:
+            _near(f"tangents of {name}", _elements(name, dots[name], program), elements, program)
+        elif any(isinstance(x, Dual) and x.dot for x in elements):
+            raise Different(f"no tangents of {name}")
+
+
+def _near(what: str, found: Any, wanted: Any, program: Drawn) -> None:
+    tolerance = ROUGH if program.has_singles else EXACT
+    scale = max([1.0, *(abs(x.dot) for x in wanted if isinstance(x, Dual))])
+    for dot, x in zip(found, wanted, strict=True):
+        right = x.dot if isinstance(x, Dual) else 0.0
+        if not abs(dot - right) <= tolerance * scale:
+            raise Different(f"{what}: {dot!r} is not {right!r}")
 
 
 def check_cotangents(

@@ -221,8 +221,9 @@ class _Draw:
             (f"{length} - 1, -1, -1", 0, size - 1), (f"{length} - 2, -1, -1", 0, size - 2),
             (f"{length} - 1, 0, -2", 1, size - 1), (f"0, {length}, 2", 0, size - 1), ("0", 0, 0),
             ("2, 2", 2, 2), ("4, -3, -2", -2, 4), ("-2, 2", -2, 1),
-            ("{i} % 4", 0, 3), ("int(abs({d}) * 3.0) % 4", 0, 3), (f"{{i}} % 3, {length}", 0, size - 1),
-            (f"{length} - 1, {{i}} % 3, -1", 0, size - 1), (f"0, {length}, {{i}} % 2 + 1", 0, size - 1),
+            ("{i} % 4", 0, 3), ("int(abs({d}) * 3.0) % 4", 0, 3),
+            (f"{{i}} % 3, {length}", 0, size - 1), (f"{length} - 1, {{i}} % 3, -1", 0, size - 1),
+            (f"0, {length}, {{i}} % 2 + 1", 0, size - 1),
             (f"{length} - 1, -1, -1 - {{i}} % 2", 0, size - 1),
         ]  # fmt: skip
         if self._numbers:

@@ -1,0 +1,48 @@
+"""Functions of users, and the arguments of their calls."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+from .functions import parameter_names
+from .syntax import Unsupported
+from .values import Known, Value
+
+__all__ = ["bound", "python_function"]
+
+
+def python_function(function: Any) -> FunctionType | None:
+    """The Python function of a function, or of one that Numba compiles."""
+    if isinstance(function, FunctionType):
+        return function
+    inner = getattr(function, "py_func", None)
+    return inner if isinstance(inner, FunctionType) else None
+
+
+def bound(
+    function: FunctionType, operands: Sequence[Value], named: Mapping[str, Value]
+) -> list[Value]:
+    """The values of the parameters, in the order of `parameter_names`."""
+    code, name = function.__code__, function.__name__
+    count = code.co_argcount
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        raise Unsupported(f"a call of {name}, which takes any keywords")
+    takes_rest = bool(code.co_flags & inspect.CO_VARARGS)
+    if len(operands) > count and not takes_rest:
+        raise Unsupported(f"a call of {name} with too many arguments")
+    names = parameter_names(function)
+    numbers = names[: count + code.co_kwonlyargcount]
+    given: dict[str, Value] = dict(zip(numbers[:count], operands, strict=False))
+    for keyword, value in named.items():
+        if keyword not in numbers[code.co_posonlyargcount :] or keyword in given:
+            raise Unsupported(f"a call of {name} with the argument {keyword}")
+        given[keyword] = value
+    defaults = function.__defaults__ or ()
+    filled = dict(zip(numbers[count - len(defaults) : count], defaults, strict=True))
+    filled |= function.__kwdefaults__ or {}
+    for parameter in numbers:
+        if parameter not in given and parameter not in filled:
+            raise Unsupported(f"a call of {name} without the argument {parameter}")
+    found = [given[x] if x in given else Known(filled[x]) for x in numbers]
+    return [*found, tuple(operands[count:])] if takes_rest else found

@@ -1,0 +1,158 @@
+"""Variables where ways of control meet: behind branches, at the heads and at the exits of loops."""
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+
+from ...ir.statements import Statement
+from .emit import FunctionBuilder
+from .variables import Slot, State, Unassigned, Variable, Variables, inner_to, is_same
+
+__all__ = ["Frame", "join", "looped"]
+
+
+def join(
+    emit: FunctionBuilder, variables: Variables, ends: Sequence[tuple[State, list[Statement]]]
+) -> None:
+    """Behind a branch: `ends` are the states at the ends of its parts that do not leave it, with
+    the statements of the part, to which conversions are added."""
+    if len(ends) == 1:
+        variables.restore(ends[0][0])
+        return
+    known: dict[str, Variable] = {}
+    copies: dict[int, list] = {id(body): [] for _, body in ends}
+    for name in dict.fromkeys(name for state, _ in ends for name in state.known):
+        there = [(s.known[name], body) for s, body in ends if name in s.known]
+        target = reduce(partial(variables.merged, name), (each for each, _ in there))
+        known[name] = target if len(there) == len(ends) else inner_to(target, name)
+        for source, body in there:
+            with emit.block() as added:
+                variables.convert(target, source)
+                copies[id(body)] += variables.copies.taken()
+            body += added
+    for state, body in ends:
+        with emit.block() as added:
+            variables.copies.make(state.known, copies[id(body)])
+        body += added
+    unsure = frozenset().union(*(state.unsure for state, _ in ends))
+    missing = {name for name in known for state, _ in ends if name not in state.known}
+    variables.restore(State(known, unsure | missing))
+
+
+class Frame:
+    """The variables of one loop. At its head each has one type, that of all values with which a
+    round may begin; behind it as well."""
+
+    def __init__(self, emit: FunctionBuilder, variables: Variables):
+        self._emit, self._variables = emit, variables
+        self._heads: dict[str, Variable] = {}  # of other types than the values before the loop
+        self._behind: dict[str, Variable] = {}  # of other types than at the head
+        self._start: dict[str, Variable] = {}
+        self._exits: dict[str, Variable] = {}
+        self._ways: list[State] = []  # the states at the exits
+        self.is_done = False
+        self.falls_through = False  # whether the loop ends other than by `break`
+        self.broken: Slot | None = None  # the flag that `break` sets, if there is one
+        self._missing: dict[str, Unassigned] = {}  # read before any assignment
+
+    def miss(self, error: Unassigned) -> None:
+        """A statement reads a variable that nothing has assigned yet. A later one in the loop may:
+        then the loop is read again."""
+        self._missing.setdefault(error.name, error)
+        self.is_done = False
+
+    def enter(self, ends_by_itself: bool) -> None:
+        """Before the loop; `ends_by_itself` says that it may have no round."""
+        variables, state = self._variables, self._variables.state()
+        known, unsure = dict(state.known), state.unsure
+        # A round may assign a variable, but none takes a value away.
+        unsure |= set(self._heads) - set(known)
+        for name, kind in self._heads.items():
+            target = variables.fresh(kind)
+            if name in known:
+                variables.convert(target, known[name])
+            known[name] = target
+        variables.copies.make(state.known)
+        self._start, self._exits = known, {}
+        for name, kind in self._behind.items():
+            self._exits[name] = target = variables.fresh(kind)
+            if ends_by_itself and name in known:
+                variables.convert(target, known[name])
+        variables.copies.make(known)
+        variables.restore(State(known, unsure))
+        self._ways = [State(dict(known), unsure)] if ends_by_itself else []
+        self.is_done, self.falls_through = True, ends_by_itself
+
+    def next_round(self, ends_by_itself: bool) -> None:
+        """At the end of a round."""
+        known = self._variables.state().known
+        for name, head in self._start.items():
+            self._fit(self._heads, name, head, known[name])
+        self._variables.copies.make({name: known[name] for name in self._start})
+        self._heads |= {name: known[name] for name in self._missing if name in known}
+        if ends_by_itself:
+            self.leave({**known, **self._start})
+
+    def leave(self, known: dict[str, Variable] | None = None) -> None:
+        """At an exit."""
+        self._ways.append(self._variables.state())
+        known = self._variables.state().known if known is None else known
+        for name, here in known.items():
+            if name in self._exits:
+                self._fit(self._behind, name, self._exits[name], here)
+            elif name in self._start:
+                self._fit(self._behind, name, self._start[name], here)
+            else:
+                self._exits[name] = inner_to(here, name)
+        self._variables.copies.make({name: known[name] for name in self._start})
+
+    def _fit(self, wanted: dict[str, Variable], name: str, target: Variable, here: Variable):
+        if is_same(target, here):
+            return
+        with self._emit.block():  # a type that is wanted is declared anew
+            kind = self._variables.merged(name, target, here)
+        if is_same(kind, target) or (_kinds(kind) == _kinds(target)):
+            self._variables.convert(target, here)
+        else:
+            wanted[name] = kind
+            self.is_done = False
+
+    def check(self) -> None:
+        """After a reading. Raises Unassigned for a variable that no statement of it assigns."""
+        for name, error in self._missing.items():
+            if name not in self._heads:
+                raise error
+        self._missing.clear()
+
+    def behind(self) -> None:
+        """Behind the loop."""
+        known = {**self._start, **self._exits}
+        unsure = frozenset().union(*(state.unsure for state in self._ways))
+        missing = {name for name in known for state in self._ways if name not in state.known}
+        self._variables.restore(State(known, unsure | missing))
+
+
+def _kinds(variable: Variable) -> object:
+    if isinstance(variable, tuple):
+        return type(variable), tuple(map(_kinds, variable))
+    return getattr(variable, "dtype", None), type(variable)
+
+
+def looped(
+    emit: FunctionBuilder, variables: Variables, read: Callable[[Frame], Statement]
+) -> Frame:
+    """Read a loop and add it. It is read again while one of its variables needs another type."""
+    frame = Frame(emit, variables)
+    start, top, mark = variables.state(), len(emit.top), len(emit.body)
+    writes = emit.writes.mark()
+    while True:
+        with emit.writes.loop():
+            loop = read(frame)
+        frame.check()
+        if frame.is_done:
+            break
+        variables.restore(start)
+        del emit.top[top:], emit.body[mark:]
+        emit.writes.restore(writes)
+    emit.add(loop)
+    frame.behind()
+    return frame

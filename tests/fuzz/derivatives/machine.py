@@ -1,0 +1,88 @@
+"""A program as machine code: its value beside Numba's, bit for bit, its cotangents beside dual
+numbers, and nothing written outside of its arrays."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numba
+import numpy as np
+
+from nbgrad.loops.maker import Reverse
+
+from .checking import Different, check_cotangents, expected, functions_of, kind_of
+from .drawing import Drawn
+
+_EDGE = 8
+_GUARD = 77  # what stands beside each array
+
+
+class _Guarded:
+    """A copy of an array with elements on both sides that are not to be written."""
+
+    def __init__(self, x: np.ndarray):
+        self._room = np.full(x.size + 2 * _EDGE, _GUARD, x.dtype)
+        self.array = self._room[_EDGE : _EDGE + x.size].reshape(x.shape)
+        self.array[...] = x
+
+    def require_kept(self, name: str) -> None:
+        edges = np.concatenate([self._room[:_EDGE], self._room[-_EDGE:]])
+        if not (edges == _GUARD).all():
+            raise Different(f"a store beside {name}")
+
+
+def check_machine(program: Drawn) -> None:
+    """Raise Different where machine code is wrong; see `check`."""
+    rng = np.random.default_rng(program.seed + 1)
+    right = expected(program, rng)
+    names = list(program.arguments)
+    kinds = tuple(map(kind_of, program.arguments.values()))
+    places = tuple(names.index(name) for name in program.wrt)
+    maker = Reverse(functions_of(program.text)["drawn"], kinds, places)
+    exact = maker.made.attributes | {"exact"}  # rounds as Numba does
+    vars(maker)["made"] = replace(maker.made, attributes=exact)
+    kernel = maker.kernel()
+
+    def run(*passed: Any) -> tuple:
+        given = dict(zip((name for name, _ in maker.made.parameters), passed, strict=True))
+        guarded: dict[str, _Guarded] = {}
+        arguments: list[Any] = []
+        for each in maker.arguments:
+            value = given[each.parameters[0]]
+            if isinstance(value, dict):
+                own = program.arguments[each.parameters[0].removesuffix(".bar")]
+                x = np.array(list(value.values()), own.dtype).reshape(own.shape)
+                guarded[each.parameters[0]] = _Guarded(x)
+                arguments.append(guarded[each.parameters[0]].array)
+            else:
+                arguments.append(each.kind.type(value))
+        found = kernel(*arguments)
+        for name, one in guarded.items():
+            one.require_kept(name)
+            given[name].update(enumerate(one.array.ravel().tolist()))
+        return found if isinstance(found, tuple) else () if found is None else (found,)
+
+    check_cotangents(program, maker.made, run, right, rng)
+
+
+def check_numba(program: Drawn) -> None:
+    """Raise Different where the value that comes with cotangents is not what Numba gives."""
+    space = functions_of(program.text)
+    for name, function in list(space.items()):
+        if name.startswith("part"):
+            space[name] = numba.njit(error_model="numpy")(function)
+    plain = numba.njit(error_model="numpy")(space["drawn"])
+    arrays = [np.copy(x) if isinstance(x, np.ndarray) else x for x in program.arguments.values()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = plain(*arrays)
+    right = expected(program, np.random.default_rng(program.seed + 1))
+    results = list(found) if isinstance(found, tuple) else [] if found is None else [found]
+    values = [getattr(x, "value", x) for x in right.results]
+    if results != values and not program.has_singles:
+        raise Different(f"Numba gives {results}, Python {values}")
+    for name, x in zip(program.arguments, arrays, strict=True):
+        if isinstance(x, np.ndarray) and not program.has_singles:
+            values = [getattr(y, "value", y) for y in right.arrays[name]]
+            if x.ravel().tolist() != values:
+                raise Different(f"Numba leaves {x.ravel().tolist()} in {name}, Python {values}")

@@ -1,0 +1,1 @@
+"""Programs with arrays, as users write them, for tests of derivatives."""
