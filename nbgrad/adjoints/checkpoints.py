@@ -63,10 +63,8 @@ class Checkpoints:
             width, total = self._slots(state, statement.snapshots, made)
             block = self._record.reserve(total, made)
             made += [copy(held, _ZERO, INT), copy(upcoming, _ZERO, INT)]
-            last = statement.stop
-            first += self._visit(
-                loop, state, block, width, statement.axis, last, statement.snapshots
-            )
+            stop, slots = statement.stop, statement.snapshots
+            first += self._visit(loop, state, block, width, statement.axis, stop, slots)
         plain = replace(statement, body=(*first, *statement.body), checkpoint="", snapshots=None)
         made.append(plain)
         if statement.snapshots is not None:

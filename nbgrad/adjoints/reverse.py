@@ -119,7 +119,7 @@ class _Reverse:
         results = [x for x in plain.results if isinstance(x, str)]
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
-        self._record = Record(names, self._dtypes)
+        self._record = Record(names, self._dtypes, function.name.partition(".")[0])
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,

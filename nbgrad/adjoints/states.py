@@ -70,8 +70,8 @@ def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any]) -> St
             continue
         if sizes.get(buffer) is None:
             raise NoRuleError(
-                f"nbgrad.steps: the loop writes to {buffer}, which is not contiguous, or has no axis: "
-                "pass a contiguous copy with one axis or more, or loop over range"
+                f"nbgrad.steps: the loop writes to {buffer}, which is not contiguous, or has no "
+                "axis: pass a contiguous copy with one axis or more, or loop over range"
             )
         buffers[buffer] = tuple(sizes[buffer])
     used = {name for each in inside for name in (*names_of(each), *defined_names([each]))}

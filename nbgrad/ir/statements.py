@@ -113,8 +113,7 @@ class For:
     `piece`, in a part of `Pieces`: only those of the piece that runs, so many.
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
-    `checkpoint` and `snapshots` say what a reverse pass of the loop keeps: see `adjoints/segments.py`
-    and `adjoints/checkpoints.py`.
+    `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`.
     """
 
     axis: Any

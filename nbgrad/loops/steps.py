@@ -41,12 +41,12 @@ def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
     is_number = isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0
     if not is_number and checkpoint not in ("sqrt", "binomial", None):
         raise ValueError(
-            f"checkpoint={checkpoint!r}: give 'sqrt', 'binomial', a positive number of copies or None"
+            f"checkpoint={checkpoint!r}: give 'sqrt', 'binomial', a positive integer or None"
         )
     return range(n)
 
 
-@overload(steps)
+@overload(steps, strict=False)  # its annotations differ
 def _steps(n: Any, checkpoint: Any = "sqrt") -> Any:
     return lambda n, checkpoint="sqrt": range(n)
 
