@@ -7,6 +7,7 @@ by the type by which it was written.
 """
 
 import math
+import os
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -211,7 +212,7 @@ class _Text:
             value = f"libm[{call.function[5:]!r}]({', '.join(given)})"
             text = f"({_rounded(value, call.dtypes[0])},)"
         else:
-            text = f"{call.function}({', '.join(given)})"
+            text = f"{call.function.removeprefix('c_function ')}({', '.join(given)})"
         self._add(f"{targets} = {text}" if targets else text, depth)
 
     def _kinds(self, call: Call) -> tuple[np.dtype, ...]:
@@ -388,4 +389,5 @@ _SPACE: dict[str, Any] = {
     "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
     "functions": _FUNCTIONS, "libm": LIBM,
     "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
+    "sysconf": lambda key: (os.sysconf(key),),
 }  # fmt: skip
