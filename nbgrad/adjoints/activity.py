@@ -19,7 +19,7 @@ from ..ir.statements import (
 )
 from ..ir.walk import walk
 from .build import COPY
-from .partials import pullbacks
+from .partials import called_name, pullbacks
 
 __all__ = ["active_names", "rule_of"]
 
@@ -27,7 +27,7 @@ __all__ = ["active_names", "rule_of"]
 def rule_of(statement: Assign | Call) -> tuple | None:
     """The cotangents of the operands of scalar code; None for what has no derivative."""
     if isinstance(statement, Call):
-        return pullbacks(str(statement.function))
+        return pullbacks(called_name(statement.function))
     return pullbacks(statement.body.function.name) if isinstance(statement.body, Apply) else None
 
 

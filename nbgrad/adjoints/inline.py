@@ -15,6 +15,7 @@ from ..ir.statements import (
 from ..ir.walk import with_inner
 from .build import Names, copy, defined_names, literal, renamed
 from .exits import single_exit
+from .partials import only_computes
 
 __all__ = ["Inlined", "inlined"]
 
@@ -54,7 +55,9 @@ class _Inline:
         for each in statements:
             if isinstance(each, Call) and each.function == "print":
                 continue
-            if isinstance(each, Call) and isinstance(each.function, Function):
+            if isinstance(each, Call) and not isinstance(each.function, str) and not (
+                only_computes(each.function)
+            ):  # fmt: skip
                 made += self._called(each)
             elif isinstance(each, Variable):
                 made.append(self._declared(each))

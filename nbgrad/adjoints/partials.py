@@ -5,11 +5,19 @@ in terms of the arguments x, y, z, the result `u` and its cotangent `v`. At a ki
 branch that ran, and 0 where both sides are equal.
 """
 
+from typing import Any
+
 from ..ir.scalar import Expr, parse
 
-__all__ = ["pullbacks"]
+__all__ = ["called_name", "only_computes", "pullbacks"]
 
 _ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi)
+# Near 0 the difference of cos and sinc cancels: there the first terms of its series.
+_SINC = (
+    "v * select(abs(x) < 0.01, "
+    "x * (-3.2898681336964524 + x * x * (3.2469697011334144 - 1.1445079400366967 * x * x)), "
+    "(cos(3.141592653589793 * x) - u) / select(x == 0.0, 1.0, x))"
+)
 
 _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
@@ -32,17 +40,28 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "arctan2": ("v * y / (x * x + y * y)", "-(v * x / (x * x + y * y))"),
     "sinh": ("v * cosh(x)",), "cosh": ("v * sinh(x)",), "tanh": ("v * (1.0 - u * u)",),
     "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": ("v / sqrt(x * x - 1.0)",),
-    "arctanh": ("v / (1.0 - x * x)",), "hypot": ("v * x / u", "v * y / u"),
-    "cbrt": ("v * u / (3.0 * x)",),
+    "arctanh": ("v / (1.0 - x * x)",), 
+    "hypot": ("select(u == 0.0, 0.0, v * x / u)", "select(u == 0.0, 0.0, v * y / u)"),
+    "cbrt": ("select(v == 0.0, 0.0, v / (3.0 * u * u))",),
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
-    "sigmoid": ("v * u * (1.0 - u)",),
+    "sigmoid": ("v * u * (1.0 - u)",), "sigmoid_slope": ("v * u * (1.0 - 2.0 * sigmoid(x))",),
+    "gamma": ("v * u * digamma(x)",), "lgamma": ("v * digamma(x)",),
+    "digamma": ("v * hurwitz(2.0, x)",), "hurwitz": ("", "-(v * x * hurwitz(x + 1.0, y))"),
+    "logaddexp": ("v * select(x == y, 0.5, 1.0 / (1.0 + exp(y - x)))",
+                  "v * select(x == y, 0.5, 1.0 / (1.0 + exp(x - y)))"),
+    "logaddexp2": ("v * select(x == y, 0.5, 1.0 / (1.0 + exp2(y - x)))",
+                   "v * select(x == y, 0.5, 1.0 / (1.0 + exp2(x - y)))"),
+    "sinc": (_SINC,),
+    "power_of_whole": ("select(y == 0, 0.0, v * y * x ** (y - 1.0))", ""),
     "power_of": ("select((x == 0.0) & (y == 0.0), 0.0, v * y * x ** (y - 1.0))",
                  "select(u == 0.0, 0.0, v * u * log(select(x == 0.0, 1.0, x)))"),
 }  # fmt: skip
 _TEXTS |= dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
-                         "and", "or", "xor", "floor_quotient"), ("", ""))  # fmt: skip
+                         "and", "or", "xor", "floor_quotient", "floor_divide"),
+                        ("", ""))  # fmt: skip
 _TEXTS |= dict.fromkeys(("invert", "np.isfinite", "np.signbit"), ("",))
-_TEXTS["modulo"] = "v", "-(v * np.floor(x / y))"
+_TEXTS["modulo"] = _TEXTS["np.remainder"] = "v", "-(v * np.floor(x / y))"
+_TEXTS["power"] = _TEXTS["power_of"]
 _LIBRARY = {
     "pow": "power_of",
     "acos": "arccos",
@@ -52,8 +71,24 @@ _LIBRARY = {
     "atan": "arctan",
     "atan2": "arctan2",
     "atanh": "arctanh",
+    "numba_gamma": "gamma",
 }
 """Names of the C library for functions of scalar code."""
+
+
+def called_name(function: Any) -> str:
+    """The name under which a function that is called has a row: "libm exp" for one of the C
+    library. A function of the IR has a row if an attribute "rule <name>" says so; "" for others."""
+    if isinstance(function, str):
+        return function
+    rules = (x for x in getattr(function, "attributes", ()) if x.startswith("rule "))
+    return next(rules, "").partition(" ")[2]
+
+
+def only_computes(function: Any) -> bool:
+    """Whether a call of a function does nothing but to compute its result."""
+    name = called_name(function)
+    return name.startswith("libm ") if isinstance(function, str) else bool(name)
 
 
 def pullbacks(name: str) -> tuple[Expr | None, ...] | None:

@@ -16,6 +16,7 @@ from typing import Any
 from ..ir.statements import Assign, Call, For, If, Load, Position, Store
 from ..ir.walk import inner, walk
 from .build import defined_names, names_of
+from .partials import only_computes
 from .positions import Access, Positions, around
 from .tree import Body, Branch, Loop, Segment, bodies, is_read
 
@@ -140,7 +141,7 @@ class Plan:
                 for at, home in self._assigned.get(statement.operands[0], ())
             )
         return isinstance(statement, (Assign, Position)) or (
-            isinstance(statement, Call) and str(statement.function).startswith("libm")
+            isinstance(statement, Call) and only_computes(statement.function)
         )
 
     # -- overwritten values -----------------------------------------------------------------------

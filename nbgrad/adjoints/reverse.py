@@ -17,6 +17,7 @@ from ..ir.statements import (
     Pointer,
     Position,
     Return,
+    Store,
 )
 from ..ir.walk import inner, walk
 from .activity import active_names
@@ -33,7 +34,7 @@ from .simplify import Simplified
 from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
 
-__all__ = ["value_and_cotangents"]
+__all__ = ["Recorded", "recorded", "value_and_cotangents"]
 
 
 def value_and_cotangents(
@@ -51,6 +52,33 @@ class _Frame:
     """Where the words of a body stand, while its statements are written; None on the stack."""
 
     block: Block | None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A word that the forward sweep records: the value of a name, or with `buffer` the element of a
+    buffer that a store of this value overwrites. `loops` are the loops around, outermost first."""
+
+    name: Any
+    buffer: Any
+    loops: tuple[Any, ...]
+
+
+def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> list[Recorded]:
+    """The words that reverse mode of a function records."""
+    made = _Reverse(function, wrt, lengths)
+    found: list[Recorded] = []
+    for body in bodies(made._tree):
+        loops = tuple(loop.statement for loop in reversed(body.loops()))
+        found += [Recorded(name, None, loops) for name in body.recorded]
+        for item in body.items:
+            if isinstance(item, Segment):
+                found += [
+                    Recorded(each.value, each.buffer, loops)
+                    for each in walk(item.statements)
+                    if isinstance(each, Store) and id(each) in made._plan.written
+                ]
+    return found
 
 
 class _Reverse:

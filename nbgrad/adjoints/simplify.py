@@ -37,6 +37,7 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk, with_inner
 from .build import COPY, INT, Names, copy, expanded, literal, names_of
 from .forms import Ranges
+from .partials import only_computes
 
 __all__ = ["Simplified"]
 
@@ -143,7 +144,7 @@ class _Simplify:
                     made.append(replace(each, arguments=given))
                     for name, dtype in zip(each.results, each.dtypes, strict=True):
                         self._dtypes[name] = dtype
-                    if len(each.results) == 1 and str(each.function).startswith("libm"):
+                    if len(each.results) == 1 and only_computes(each.function):
                         known[key] = each.results[0]
                 case PointTo(target=target, address=address):
                     self._pointed |= {target, getattr(address, "buffer", target)}
@@ -326,7 +327,7 @@ def _kept(body: Sequence[Any], read: set[str]) -> tuple[list[Any], bool]:
             dropped = True
         elif (
             isinstance(each, Call)
-            and str(each.function).startswith("libm")
+            and only_computes(each.function)
             and not (read & set(each.results))
         ):
             dropped = True

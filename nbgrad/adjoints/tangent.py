@@ -73,37 +73,30 @@ _JOINT = {
 """Tangents of two active arguments, `v` and `w` their tangents, that cost less than the sum."""
 
 
-def tangents(
-    function: Function, wrt: Collection[str], lengths: Sequence[str], directions: int = 1
-) -> Function:
-    """The function with tangents along several directions. `wrt` names the active parameters:
-    buffers, and numbers that are floats. `lengths` are parameters that are never below 0.
+def tangents(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> Function:
+    """The function with tangents. `wrt` names the active parameters: buffers, and numbers that are
+    floats. `lengths` are parameters that are never below 0.
 
-    Parameters, in this order: those of the function; then for each direction the tangent buffer of
-    each parameter that is an active buffer, one of `wrt` or one that is written with what depends
-    on `wrt`, in the order of the parameters, and the tangent of each number of `wrt`, in the order
-    of the parameters. They are named `<name>.dot`, those of later directions `<name>.dot:1`, ...;
-    or `<name>.dot2` where the function has such names, as a tangent has. Results: those of the
-    function, then for each direction the tangent of each that is a float. A tangent buffer holds on
-    entry the tangent of the elements that the buffer holds on entry, and on exit that of those that
-    it holds on exit. No two buffers may overlap.
+    Parameters, in this order: those of the function; the tangent buffer of each parameter that is
+    an active buffer, one of `wrt` or one that is written with what depends on `wrt`, in the order
+    of the parameters; the tangent of each number of `wrt`, in the order of the parameters. They are
+    named `<name>.dot`, or `<name>.dot2`, ... where the function has such names, as a tangent has.
+    Results: those of the function, then the tangent of each that is a float. A tangent buffer holds
+    on entry the tangent of the elements that the buffer holds on entry, and on exit that of those
+    that it holds on exit. No two buffers may overlap.
     """
-    return _Tangents(function, wrt, lengths, directions).function
+    return _Tangents(function, wrt, lengths).function
 
 
 class _Tangents:
-    def __init__(
-        self, function: Function, wrt: Collection[str], lengths: Sequence[str], directions: int
-    ):
-        self._suffix = first = unused(".dot", function)  # that of the direction at hand
-        self._suffixes = [first, *(f"{first}:{i}" for i in range(1, directions))]
+    def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
+        suffix = self._suffix = unused(".dot", function)
         parameters = dict(function.parameters)
         names = self._names = Names([*parameters, *defined_names(function.body)])
         flat = inlined(function, names, keep_exits=True)
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
         plain = Simplified(flat.declared, flat.body, (), numbers, lengths, names)
         self._dtypes = plain.dtypes
-        self._variables = {each.target for each in plain.declared}
         self._buffers = {n: k.dtype for n, k in parameters.items() if isinstance(k, Pointer)}
         for each in walk(plain.body):
             if isinstance(each, (Allocate, New, PointTo)):
@@ -116,12 +109,12 @@ class _Tangents:
         shadows = [n for n, k in parameters.items()
                    if isinstance(k, Pointer) and n in self._active]  # fmt: skip
         moving = [*shadows, *(name for name in numbers if name in wrt)]
-        dots = [(name + each, parameters[name]) for each in self._suffixes for name in moving]
+        dots = [(name + suffix, parameters[name]) for name in moving]
         self.function = Function(
             f"{function.name}.jvp",
             (*function.parameters, *dots),
             tuple(body),
-            (*function.results, *[d for d in function.results if d.kind == "f"] * directions),
+            (*function.results, *(d for d in function.results if d.kind == "f")),
             function.attributes | {"noalias"},
         )
 
@@ -150,19 +143,15 @@ class _Tangents:
         for each in statements:
             if inner(each):
                 made.append(with_inner(each, lambda body: tuple(self._body(body))))
-                continue
-            along: list[list[Any]] = []
-            for suffix in self._suffixes:
-                self._suffix = suffix
-                along.append(self._tangent(each))
-            if isinstance(each, Return):
-                each = Return((*each.values, *(x for values in along for x in values)))
-                along = []
-            made += [each, *(x for statements in along for x in statements)]
+            elif isinstance(each, Return):
+                dots = [self._given(x) for x in each.values if self._dtype(x).kind == "f"]
+                made.append(Return((*each.values, *dots)))
+            else:
+                made += [each, *self._tangent(each)]
         return made
 
     def _tangent(self, each: Any) -> list[Any]:
-        """The statements behind one that compute its tangent; the tangents that are returned."""
+        """The statements behind one that compute the tangent of its result."""
         match each:
             case Assign(target=target, body=body, operands=operands, dtype=dtype):
                 if (dot := self._dot(target)) is None:
@@ -191,8 +180,6 @@ class _Tangents:
                 return [replace(each, target=dot, value=given)] if given else []
             case Call():
                 return self._called(each)
-            case Return(values=values):
-                return [self._given(x) for x in values if self._dtype(x).kind == "f"]
             case Allocate(target=target):
                 dot = self._dot(target)
                 return [replace(each, target=dot)] if dot else []

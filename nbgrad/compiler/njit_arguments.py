@@ -4,13 +4,14 @@ which calls another function answers."""
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 from numba.core import types
 
 from ..errors import UntrackedError
 from .numba_api import CPUDispatcher, typeof_impl
 
-__all__ = ["answer", "is_users", "refuse"]
+__all__ = ["answer", "is_signature", "is_users", "refuse", "with_numba"]
 
 
 def refuse(kind: type) -> None:
@@ -39,6 +40,18 @@ def is_users(f: Any) -> bool:
 
 
 _OURS = ("nbgrad.", "nbgrad_kernel_")
+
+
+def is_signature(x: Any) -> bool:
+    """Whether `numba.njit` takes x as a type in place of a function."""
+    return isinstance(x, types.Type)
+
+
+def with_numba(f: Callable, signatures: Any, options: dict[str, Any]) -> Any:
+    """The function as `numba.njit` compiles it; where Numba is disabled, the function itself."""
+    return numba.njit(f, **options) if signatures is None else numba.njit(
+        signatures, **options
+    )(f)  # fmt: skip
 
 
 def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> None:

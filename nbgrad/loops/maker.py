@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,11 +32,13 @@ _INT = np.dtype(np.int64)
 @dataclass(frozen=True)
 class Argument:
     """An argument of a kernel, its type, and the parameters that it stands for: those of an array
-    are its pointer, its lengths and its strides; a shadow has the pointer alone."""
+    are its pointer, its lengths and its strides; a shadow has the pointer alone. An array that the
+    function returns is an argument, too."""
 
     name: str
     kind: Any
     parameters: tuple[str, ...]
+    is_result: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,12 @@ class _Derivative:
     """The kernel of the derivative of a function, of which `kinds` are the types of the arguments,
     or of another such kernel, with respect to its arguments at places `wrt`."""
 
-    function: Union[FunctionType, "_Derivative"]
+    function: Any
     kinds: tuple[Any, ...]
     wrt: tuple[int, ...]
 
     _mode: ClassVar[str] = ""
+    _gives_shadows: ClassVar[bool] = False  # those of results are results
 
     def __repr__(self) -> str:
         if isinstance(self.function, FunctionType):
@@ -73,10 +76,11 @@ class _Derivative:
         names = list(parameter_names(self.function))
         new = Names(names)
         names += [new.new("result").replace("#", "") for _ in results]
+        count = len(self.kinds)
         kinds = [*self.kinds, *(each.kind for each in results)]
         return function, tuple(
-            Argument(name, kind, tuple(next(passed) for _ in range(_count(kind))))
-            for name, kind in zip(names, kinds, strict=True)
+            Argument(name, kind, tuple(next(passed) for _ in range(_count(kind))), i >= count)
+            for i, (name, kind) in enumerate(zip(names, kinds, strict=True))
         )
 
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
@@ -89,11 +93,10 @@ class _Derivative:
         numbers = {name for name, kind in primal.parameters if not isinstance(kind, Pointer)}
         lengths: list[str] = []
         wrt: list[str] = []
-        results = range(len(self.kinds), len(arguments))  # whose shadows are cotangents
         for i, each in enumerate(arguments):
             if isinstance(each.kind, ArrayType):
                 lengths += [x for x in each.parameters[1 : 1 + each.kind.ndim] if x in numbers]
-                is_result = i in results and each.kind.dtype.kind == "f"
+                is_result = each.is_result and each.kind.dtype.kind == "f"
                 wrt += each.parameters[: i in self.wrt or is_result]
             elif i in self.wrt:
                 wrt += each.parameters
@@ -109,14 +112,16 @@ class _Derivative:
         """The arguments of the kernel: those of the primal, and those that the derivative has in
         addition."""
         primal, own = self.primal
-        kinds = {each.parameters[0]: each.kind for each in own if each.parameters}
+        owners = {each.parameters[0]: each for each in own if each.parameters}
         names = Names(each.name for each in own)
         found = list(own)
         for parameter, kind in self.made.parameters[len(primal.parameters) :]:
+            is_result = False
             if isinstance(kind, Pointer):
-                kind = kinds[parameter[: parameter.rindex(self._suffix)]]
-            plain = re.sub(r"\W", "_", parameter)
-            found.append(Argument(names.new(plain).replace("#", "_"), kind, (parameter,)))
+                owner = owners[parameter.removesuffix(self._suffix)]
+                kind, is_result = owner.kind, owner.is_result and self._gives_shadows
+            name = names.new(re.sub(r"\W", "_", parameter)).replace("#", "_")
+            found.append(Argument(name, kind, (parameter,), is_result))
         return tuple(found)
 
     @cached_property
@@ -168,24 +173,18 @@ class Reverse(_Derivative):
         return value_and_cotangents(primal, wrt, lengths)
 
 
-@dataclass(frozen=True)
 class Forward(_Derivative):
-    """The kernel `f_jvp(arguments..., shadows..., tangents of numbers...)`: see `tangents`. For
-    more directions, shadows and tangents of numbers follow for each.
+    """The kernel `f_jvp(arguments..., shadows..., tangents of numbers...)`: see `tangents`.
 
     Of a `Reverse` it gives Hessian-vector products: its shadows are the tangents of the arguments
     and of the shadows of the reverse pass.
     """
 
-    directions: int = 1
-
     _mode: ClassVar[str] = "jvp"
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()} {self.directions}"
+    _gives_shadows: ClassVar[bool] = True
 
     def _derived(self, primal: Function, wrt: list[str], lengths: list[str]) -> Function:
-        return tangents(primal, wrt, lengths, self.directions)
+        return tangents(primal, wrt, lengths)
 
     @property
     def _suffix(self) -> str:

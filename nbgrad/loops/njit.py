@@ -4,17 +4,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numba
-
-from ..compiler.njit_arguments import answer
+from ..compiler.njit_arguments import answer, is_signature, with_numba
 from ..compiler.numba_api import CPUDispatcher
 from ..core.array import Array
 from ..core.fillable import Filled
 from ..transforms import trees
 from ..transforms.direct import register
 from .call import call, on_copies
-from .calls import python_function
 from .gradients import value_and_gradients
+from .report import plan_of, source_of
 
 __all__ = ["njit"]
 
@@ -57,7 +55,7 @@ def njit(signature_or_function: Any = None, **options: Any) -> Any:
     (8.0, 12.0)
     """
     f = signature_or_function
-    if f is None or not callable(f) or isinstance(f, numba.types.Type):
+    if f is None or not callable(f) or is_signature(f):
         return partial(_compiled, f, options)
     return _compiled(None, options, f)
 
@@ -68,9 +66,7 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
         options = {**f.targetoptions, **options}
         options.pop("nopython", None)
         f = f.py_func
-    made: Any = numba.njit(f, **options) if signatures is None else numba.njit(
-        signatures, **options
-    )(f)  # fmt: skip
+    made = with_numba(f, signatures, options)
     if isinstance(made, CPUDispatcher):  # not where Numba is disabled
         made.__class__ = Njit if made._can_compile else SignedNjit
     return made
@@ -78,6 +74,22 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
 
 class Njit(CPUDispatcher):
     """A function compiled by Numba, made by `nbgrad.njit`."""
+
+    @property
+    def source(self) -> str:
+        """The program that computes value and gradient, as text with the lines of the function
+        beside it. It is the program of the latest gradient, or for the types of the latest call.
+
+        Raises TraceError if the function was not called yet.
+        """
+        return source_of(self)
+
+    @property
+    def plan(self) -> str:
+        """What this program records while it runs forward: how many bytes in each round of which
+        loops, and why. Raises TraceError if the function was not called yet.
+        """
+        return plan_of(self)
 
 
 class SignedNjit(Njit):
@@ -95,4 +107,3 @@ def _is_array(x: Any) -> bool:
 
 answer((Array, Filled), call)
 register(CPUDispatcher, on_copies, value_and_gradients)
-assert python_function

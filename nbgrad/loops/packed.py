@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from ..ir.statements import Call, Function
 from ..ir.walk import with_inner
 from .signature import Signature
 
-__all__ = ["Derivative", "derivative"]
+__all__ = ["Derivative", "derivative", "latest"]
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,14 @@ def derivative(
     is_whole: bool = False,
 ) -> Derivative:
     """The `Derivative` with these attributes: equal ones are one object."""
-    return Derivative(signature, outs, wrt, along, is_seeded, is_whole)
+    made = Derivative(signature, outs, wrt, along, is_seeded, is_whole)
+    if wrt and not along:
+        latest[signature.function] = made
+    return made
+
+
+latest: WeakKeyDictionary[Any, Derivative] = WeakKeyDictionary()
+"""For each function the gradient that was asked for last with new types of arguments."""
 
 
 def _tangents(function: Function, wrt: Sequence[str], lengths: Sequence[str]) -> Function:

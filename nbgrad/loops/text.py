@@ -2,13 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from ..adjoints.build import names_of
-from ..ir.kernel_text import line_text, load_text, operand_text, position_text, store_text
+from ..ir.kernel_text import operand_text, position_text
+from ..ir.reductions import PRODUCT, SUM, Reduction
 from ..ir.scalar import NAMES, text_of, typed_literal
 from ..ir.statements import (
+    Accumulate,
     Address,
     Assign,
     Break,
@@ -18,8 +20,9 @@ from ..ir.statements import (
     Function,
     If,
     Load,
-    Pointer,
+    New,
     PointTo,
+    Position,
     Raise,
     Return,
     Store,
@@ -33,13 +36,13 @@ __all__ = ["function_text"]
 _COLUMN = 72
 
 
-def function_text(function: Function, lines: Mapping[str, str]) -> str:
-    """The function as text. `lines` has the user's lines by the names that they define."""
+def function_text(function: Function, lines: Any) -> str:
+    """The function as text. `lines.get(name)` is the user's line that defines a name."""
     return _Writer(function, lines).text
 
 
 class _Writer:
-    def __init__(self, function: Function, lines: Mapping[str, str]):
+    def __init__(self, function: Function, lines: Any):
         self._lines = lines
         self._shown: dict[str, str] = {}
         self._taken: set[str] = set()
@@ -58,7 +61,6 @@ class _Writer:
         names = [self._name(name) for name, _ in function.parameters]
         head = f"def {self._name(function.name)}({', '.join(names)}):"
         self.text = "\n".join([head, *self._body(function.body, 1)]) + "\n"
-        assert all(isinstance(kind, Pointer) or kind for _, kind in function.parameters)
 
     def _name(self, name: str) -> str:
         """A name as an identifier, which no other name has."""
@@ -104,8 +106,7 @@ class _Writer:
                  getattr(each, "condition", None)]  # fmt: skip
         for name in names:
             if isinstance(name, str):
-                stem = name.partition("#")[0].rstrip("~")
-                if note := self._lines.get(name.rstrip("~")) or self._lines.get(stem):
+                if note := self._lines.get(name.rstrip("~")):
                     return note
         return ""
 
@@ -135,8 +136,14 @@ class _Writer:
                 place = f"{self._name(each.buffer)}[{self._at(each.at)}]"
                 return [f"{self._name(each.target)} = {place}"]
             case Store(buffer=buffer, at=at, value=value, kind=kind):
-                sign = "=" if kind is None else f"{_SIGNS.get(str(kind), str(kind))}="
-                return [f"{self._name(buffer)}[{self._at(at)}] {sign} {self._operand(value)}"]
+                place = f"{self._name(buffer)}[{self._at(at)}]"
+                return [self._set(place, kind, self._operand(value))]
+            case Accumulate(target=target, kind=kind, value=value):
+                return [self._set(self._name(target), kind, self._operand(value))]
+            case Position(target=target, at=at):
+                return [f"{self._name(target)} = {self._at(at)}"]
+            case New(target=target, count=count, dtype=dtype):
+                return [f"{self._name(target)} = np.empty({self._operand(count)}, np.{dtype})"]
             case Call(function=function, arguments=arguments, results=results):
                 name = function if isinstance(function, str) else function.name
                 given = ", ".join(map(self._argument, arguments))
@@ -152,13 +159,13 @@ class _Writer:
                 return [f"{self._name(target)} = {self._operand(start)}"]
             case PointTo(target=target, address=address):
                 return [f"{self._name(target)} = pointer({self._argument(address)})"]
-        name = getattr(each, "target", None)
-        fields = ", ".join(
-            f"{k}={self._operand(v) if isinstance(v, str) else v}"
-            for k, v in vars(each).items() if k not in ("target", "body")
-        )  # fmt: skip
-        to = f"{self._name(name)} = " if isinstance(name, str) else ""
-        return [f"{to}{type(each).__name__.lower()}({fields})"]
+        return [f"# {each}"]
+
+    def _set(self, place: str, kind: Reduction | None, value: str) -> str:
+        """The line that sets a place, or combines it with a value."""
+        if kind is None or kind in _SIGNS:
+            return f"{place} {_SIGNS.get(kind, '')}= {value}"
+        return f"{place} = {kind.name}({place}, {value})"
 
     def _argument(self, argument: Any) -> str:
         if isinstance(argument, Address):
@@ -167,7 +174,7 @@ class _Writer:
         return self._operand(argument)
 
 
-_SIGNS = {"sum": "+", "product": "*"}
+_SIGNS: dict[Reduction | None, str] = {SUM: "+", PRODUCT: "*"}
 
 
 def _uses(each: Any) -> Iterable[str]:
@@ -177,8 +184,3 @@ def _uses(each: Any) -> Iterable[str]:
     if isinstance(each, Return):
         return [x for x in each.values if isinstance(x, str)]
     return [*names_of(each), *names_of(each)] if isinstance(each, (For, Call)) else names_of(each)
-
-
-assert line_text
-assert load_text
-assert store_text

@@ -1,25 +1,10 @@
 """The language of functions with loops: values bit by bit as Numba's, and gradients."""
 
-from dataclasses import replace
-
 import numba
 import numpy as np
 import pytest
 from helpers.loops import control, names
-from helpers.loops.calls import Pulled, copied, directions, dotted, kinds, moved
-
-from nbgrad.loops.maker import Reverse
-
-
-class Exact(Reverse):
-    """The same without contraction of products and sums, as Numba compiles them."""
-
-    _mode = "exact_vjp"
-
-    def _derived(self, *parts):
-        made = super()._derived(*parts)
-        return replace(made, attributes=made.attributes | {"exact"})
-
+from helpers.loops.calls import Exact, Pulled, copied, directions, dotted, kinds, moved
 
 CASES = [*control.CASES, *names.CASES, *names.PLAIN]
 

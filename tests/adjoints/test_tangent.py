@@ -7,7 +7,6 @@ from helpers.loops.calls import (
     Bent,
     Pulled,
     Pushed,
-    called,
     copied,
     directions,
     dotted,
@@ -77,25 +76,6 @@ def test_tangents_and_cotangents_are_adjoint(function, wrt, args, dtype):
     scale = sum(float(np.sum(np.abs(np.multiply(v[i], g)))) for i, g in pulled.gradient.items())
     close(left, right, 1e-12 if dtype == np.float64 else 1e-5, max(scale, 1.0))
     assert pulled.results == pytest.approx(pushed.results, rel=1e-14, abs=0)
-
-
-@each
-def test_several_directions_at_once(function, wrt, args):
-    several = Forward(function, kinds(args), wrt, 3)
-    one = Forward(function, kinds(args), wrt)
-    along = [directions(args, wrt, seed) for seed in range(3)]
-    alone = [Pushed(one, args, v) for v in along]
-    given, dots = copied(args), []
-    for v in along:
-        arrays = [v.get(i, np.zeros_like(args[i])).copy() for i in one.shadows]
-        dots.append(arrays)
-        given += [*arrays, *(v[i] for i in sorted(wrt) if not is_array(args[i]))]
-    out = called(several, given)
-    wanted = [*alone[0].results, *(dot for each in alone for dot in each.dots)]
-    assert out == pytest.approx(wanted, rel=1e-12, abs=1e-12)
-    for arrays, each in zip(dots, alone, strict=True):
-        for x, y in zip(arrays, each.array_dots.values(), strict=True):
-            close(x, y, 1e-12)
 
 
 SCALAR = [case for case in EVERY if case[0].__name__ != "two_results"]

@@ -43,7 +43,7 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     "negative powers": ("return TWO ** NEGATIVE", (0, 1, 3)),
     "powers of integers": ("return n ** -1, n ** 2, n ** 3", (0, 1, 3)),
     "powers of floats": ("return s ** -1, s ** 3, PART ** 3, 1.1 ** 3", (0, 1, 3)),
-    "a range of 32 bits": ("t = 0\nfor i in range(np.int32(3)):\n t += i << n\nreturn t", (0, 1, 3)),
+    "a range of 32 bits": ("t = 0\nfor i in range(np.int32(3)):\n t += i << n\nreturn t", (0, 1)),
     "a result of two types": ("if n > 1:\n return 1\nreturn 2.5", (0, 1, 3)),
     "a loop over a tuple": ("t = 0\nfor i in (n, 3, n * 2):\n t += i\nreturn t", (0, 1, 3)),
 }  # fmt: skip

@@ -16,6 +16,7 @@ from .array_table import FUNCTIONS, METHODS
 from .arrays import is_array
 from .elementwise import applied_by_call
 from .emit import FunctionBuilder
+from .products import outer
 from .scalars import SCALARS
 from .syntax import Unsupported
 from .values import Method, Value
@@ -27,9 +28,14 @@ def array_call(
     emit: FunctionBuilder, function: Any, operands: Sequence[Value], keywords: Mapping[str, Value]
 ) -> "Value | None":
     """The result of a call; None for one that is not of arrays."""
+    from .calls import call  # which calls functions of arrays
+
     if isinstance(function, Method):
         row = METHODS.get(function.name) or FUNCTIONS[getattr(np, function.name)]
         return _filled(emit, function.name, row, [function.holder, *operands], keywords)
+    whole = getattr(function, "__self__", None)
+    if isinstance(whole, np.ufunc) and function == whole.outer and len(operands) == 2:
+        return outer(emit, lambda x, y: call(emit, whole, [x, y]), *operands)
     try:
         row = FUNCTIONS.get(function)
     except TypeError:  # not hashable

@@ -14,7 +14,7 @@ from .values import INT, Known, Number, Value
 
 __all__ = [
     "FUNCTIONS", "METHODS", "axis_of", "dtype_from", "function_row", "known_of", "method_row",
-    "shape_from",
+    "several_axes", "shape_from",
 ]  # fmt: skip
 
 FUNCTIONS: dict[Any, Callable[..., Value]] = {}
@@ -54,13 +54,24 @@ def known_of(value: "Value | None", what: str) -> Any:
 def axis_of(axis: "Value | None", rank: int) -> int | None:
     """An axis as a number that is not below 0; None for all."""
     found = known_of(axis, "an axis")
-    if isinstance(found, tuple):
-        raise Unsupported("a reduction over several axes: reduce one after another")
     if found is None:
         return None
+    if not isinstance(found, int):
+        raise Unsupported("several axes: give one after another")
     if not -rank <= found < rank:
         raise Unsupported(f"axis {found} of an array of {rank} axes")
     return found % rank
+
+
+def several_axes(axis: "Value | None", rank: int) -> list[int] | None:
+    """Several axes, the last one first; None for one axis, and for all."""
+    found = known_of(axis, "an axis")
+    if not isinstance(found, tuple):
+        return None
+    axes = {axis_of(Known(each), rank) for each in found}
+    if len(axes) != len(found):
+        raise Unsupported("an axis that is given twice")
+    return sorted((each for each in axes if each is not None), reverse=True)
 
 
 def dtype_from(value: "Value | None", default: np.dtype) -> np.dtype:

@@ -10,11 +10,12 @@ from numba.core import types
 
 from ...ir.statements import Address, Call, Function, Store
 from ...ir.walk import walk
-from .arrays import in_memory
+from . import arithmetic as arithmetic
+from .arrays import in_memory, is_array
 from .binding import bound, python_function
 from .emit import FunctionBuilder
 from .functions import Entry, array_results, entry_of, flattened, type_of
-from .scalars import SCALARS, scalar_arguments
+from .scalars import scalar_arguments, scalar_row
 from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
 from .values import BOOL, Known, Value, named_tuple, rebuilt
@@ -29,19 +30,17 @@ def call(
     """A call of a function that is known at compile time."""
     from .array_calls import array_call  # which calls functions of numbers
 
-    if (found := array_call(emit, function, operands, named)) is not None:
-        return found
+    row = scalar_row(function)
+    if row is None or any(map(is_array, operands)):
+        if (found := array_call(emit, function, operands, named)) is not None:
+            return found
     operands = [in_memory(emit, x) for x in operands]
     named = {name: in_memory(emit, x) for name, x in named.items()}
     if hasattr(function, "row"):
         if named:
             raise Unsupported(f"a call of {function.__name__} with keywords")
         return _instruction(emit, function, operands)
-    try:
-        hash(function)
-    except TypeError:
-        raise Unsupported(f"a call of {function!r}") from None
-    if (row := SCALARS.get(function)) is not None:
+    if row is not None:
         return row(emit, *scalar_arguments(function, operands, named))
     if (python := python_function(function)) is not None:
         return _function(emit, python, bound(python, operands, named))

@@ -28,7 +28,7 @@ from ...ir.statements import (
     Variable,
 )
 from . import dtypes, operators, written
-from .folding import folded
+from .folding import constant_result
 from .syntax import Unsupported
 from .values import (
     BOOL,
@@ -68,6 +68,7 @@ class FunctionBuilder:
         self.attributes: set[str] = set()
         self.buffers: list[str] = []  # on the heap, in the order in which they are made
         self.writes = Writes()
+        self.lines: dict[str, int] = {}  # of names, counted from the definition of the function
         self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}
 
@@ -170,7 +171,7 @@ class FunctionBuilder:
             return array_operation(self, function, operands)
         if isinstance(operands[0], Known):
             known = [x.value for x in operands if isinstance(x, Known) and x.is_number]
-            result = _folded(function, known) if len(known) == len(operands) else None
+            result = constant_result(function, known) if len(known) == len(operands) else None
             if result is not None:
                 return Known(result)
         if function is operator.not_:
@@ -349,15 +350,4 @@ def _is_natural(function: Callable, operands: Sequence[Number]) -> bool:
     return (function is operator.mod and all(rest)) or (function is operator.rshift and first)
 
 
-def _folded(function: Callable, numbers: list) -> bool | int | float | None:
-    """The result of an operation on constants, None where it is left to run time."""
-    if any(isinstance(x, np.generic) for x in numbers):
-        same = len({dtype_of(x) for x in numbers}) == 1
-        return bool(function(*numbers)) if same and function in dtypes.COMPARISONS else None
-    try:
-        return folded(function, numbers)
-    except ArithmeticError:
-        raise Unsupported("a constant that is no number") from None
-
-
-__all__ = ["UINT", "Array", "FunctionBuilder", "address_of"]
+__all__ = ["FunctionBuilder", "address_of"]

@@ -4,7 +4,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["folded", "is_int64"]
+import numpy as np
+
+from .dtypes import COMPARISONS
+from .syntax import Unsupported
+from .values import dtype_of
+
+__all__ = ["constant_result", "is_int64"]
 
 _EXACT = 2**53  # integers up to here are floats
 
@@ -33,7 +39,7 @@ _OF_INTEGERS = _OF_FLOATS | {
 _OF_BOOLS = {operator.and_, operator.or_, operator.xor}
 
 
-def folded(function: Callable, numbers: list[Any]) -> Any:
+def _folded(function: Callable, numbers: list[Any]) -> Any:
     """The result of an operation on constants of Python, or None where that is left to run time.
     Raises ArithmeticError."""
     kinds = set(map(type, numbers))
@@ -53,3 +59,17 @@ def folded(function: Callable, numbers: list[Any]) -> Any:
     if bool in kinds or any(type(x) is int and abs(x) > _EXACT for x in numbers):
         return None
     return function(*numbers) if function in _OF_FLOATS | _COMPARISONS else None
+
+
+def constant_result(function: Callable, numbers: list) -> bool | int | float | None:
+    """The result of an operation on constants; None for one that is left to run time.
+
+    Raises Unsupported for a result that is no number, such as 1 / 0.
+    """
+    if any(isinstance(x, np.generic) for x in numbers):
+        same = len({dtype_of(x) for x in numbers}) == 1
+        return bool(function(*numbers)) if same and function in COMPARISONS else None
+    try:
+        return _folded(function, numbers)
+    except ArithmeticError:
+        raise Unsupported("a constant that is no number") from None

@@ -1,8 +1,8 @@
 """Functions of Python as functions of the kernel IR, one for each set of types."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -65,6 +65,8 @@ class Entry:
     function: Function
     result: Any
     find: Callable[[str], Any] | None = None
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """The lines of names, counted from the definition of the function."""
 
 
 _entries: WeakKeyDictionary[Any, dict[tuple, "Entry | Unsupported | None"]] = WeakKeyDictionary()
@@ -139,7 +141,7 @@ def _read(function: Any, kinds: tuple) -> Entry:
         parameters.append((each.name, Pointer(each.kind.dtype)))
         parameters += [(f"{each.name}_n{i}", INT) for i in range(each.kind.ndim)]
     made = Function(name, tuple(parameters), (*emit.top, *body), dtypes, frozenset(emit.attributes))
-    return Entry(made, result)
+    return Entry(made, result, lines=emit.lines)
 
 
 def parameter_names(function: FunctionType) -> tuple[str, ...]:

@@ -62,3 +62,7 @@ def unsigned_power(x, y):
         y >>= np.uint64(1)
         x *= x
     return result
+
+
+for _each in (modulo, floor_quotient):  # which have derivatives of their own
+    _each.attributes = frozenset([f"rule {_each.__name__}", "exact"])  # pyright: ignore

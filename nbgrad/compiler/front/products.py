@@ -1,20 +1,31 @@
 """Products of arrays, and linear algebra as loops that are read like any other function."""
 
 import operator
+from collections.abc import Callable
 from types import FunctionType
 
 import numpy as np
 
-from . import algebra
+from . import algebra, reductions
 from .array_table import function_row
-from .arrays import fresh, in_memory, is_array, lazy, nest, number, position_of, require_same
+from .arrays import (
+    fresh,
+    in_memory,
+    is_array,
+    lazy,
+    nest,
+    number,
+    position_of,
+    require_same,
+    shape_of,
+)
 from .elements import row_strides
 from .elementwise import each_element, loop_dtype
 from .emit import FunctionBuilder
 from .syntax import Unsupported
 from .values import DOUBLE, Array, Known, Lazy, Value
 
-__all__ = ["matmul"]
+__all__ = ["matmul", "outer"]
 
 
 def _dense(emit: FunctionBuilder, x: Value) -> Lazy:
@@ -28,10 +39,13 @@ def matmul(emit: FunctionBuilder, x1: Value, x2: Value) -> Value:
     if not (is_array(x1) and is_array(x2)):
         raise Unsupported("the matrix product of a number")
     x, y = _dense(emit, x1), _dense(emit, x2)
-    if len(x.shape) not in (1, 2) or len(y.shape) not in (1, 2):
-        raise Unsupported("a matrix product of more than two axes: use a loop")
-    require_same(emit, x.shape[-1], y.shape[0])
+    if not x.shape or not y.shape:
+        raise Unsupported("the matrix product of an array without axes")
+    inner = y.shape[-2:][0]
+    require_same(emit, x.shape[-1], inner)
     dtype = loop_dtype(emit, [x, y])
+    if max(len(x.shape), len(y.shape)) > 2:
+        return _stacked(emit, x, y, dtype)
     rows, columns = x.shape[:-1], y.shape[1:]
 
     def total(left: tuple, right: tuple) -> Value:
@@ -52,10 +66,33 @@ def matmul(emit: FunctionBuilder, x1: Value, x2: Value) -> Value:
     return made
 
 
+def _stacked(emit: FunctionBuilder, x: Lazy, y: Lazy, dtype: np.dtype) -> Value:
+    """The products of stacks of matrices, whose other axes are broadcast."""
+    if len(x.shape) < 2 or len(y.shape) < 2:
+        raise Unsupported("the matrix product of a vector and more than two axes")
+    # With the axes (..., rows, inner, columns).
+    left = Lazy((*x.shape, number(1)), x.dtype, lambda at: x.element(at[:-1]), _unaligned(x), True)
+    right = Lazy(
+        (*y.shape[:-2], number(1), *y.shape[-2:]), y.dtype,
+        lambda at: y.element([*at[:-3], *at[-2:]]), _unaligned(y), True,
+    )  # fmt: skip
+
+    def product(a: Value, b: Value) -> Value:
+        return emit.operation(operator.mul, emit.cast(a, dtype), emit.cast(b, dtype))
+
+    return reductions.sum_(emit, each_element(emit, product, [left, right]), Known(-2))
+
+
+def _unaligned(x: Lazy) -> tuple[tuple[Array, bool], ...]:
+    return tuple((array, False) for array, _ in x.sources)
+
+
 @function_row(np.dot)
 def dot(emit: FunctionBuilder, a: Value, b: Value) -> Value:
     if not (is_array(a) and is_array(b)):
         return emit.operation(operator.mul, a, b)
+    if max(len(shape_of(a)), len(shape_of(b))) > 2:
+        raise Unsupported("np.dot of more than two axes: use @")
     return matmul(emit, a, b)
 
 
@@ -66,16 +103,20 @@ def vdot(emit: FunctionBuilder, a: Value, b: Value) -> Value:
     return matmul(emit, a, b)
 
 
-@function_row(np.outer)
-def outer(emit: FunctionBuilder, a: Value, b: Value) -> Value:
+def outer(emit: FunctionBuilder, compute: Callable[..., Value], a: Value, b: Value) -> Value:
+    """The results of `compute` for all pairs of elements."""
     x, y = _dense(emit, a), _dense(emit, b)
-    if len(x.shape) != 1 or len(y.shape) != 1:
-        raise Unsupported("np.outer of more than one axis")
-    left = Lazy(
-        (*x.shape, number(1)), x.dtype, lambda at: x.element(at[:1]),
-        tuple((array, False) for array, _ in x.sources), True,
-    )  # fmt: skip
-    return each_element(emit, lambda p, q: emit.operation(operator.mul, p, q), [left, y])
+    ones = (number(1),) * len(y.shape)
+    count = len(x.shape)
+    left = Lazy((*x.shape, *ones), x.dtype, lambda at: x.element(at[:count]), _unaligned(x), True)
+    return each_element(emit, compute, [left, y])
+
+
+@function_row(np.outer)
+def _outer(emit: FunctionBuilder, a: Value, b: Value) -> Value:
+    if len(shape_of(a)) != 1 or len(shape_of(b)) != 1:
+        raise Unsupported("np.outer of other than one axis")
+    return outer(emit, lambda p, q: emit.operation(operator.mul, p, q), a, b)
 
 
 @function_row(np.trace)
@@ -85,9 +126,7 @@ def trace(emit: FunctionBuilder, a: Value) -> Value:
         raise Unsupported("np.trace of other than two axes")
     length = emit.extreme(min, list(x.shape))
     diagonal = Lazy((emit.typed(length),), x.dtype, lambda at: x.element([at[0], at[0]]), x.sources)
-    from .reductions import sum_
-
-    return sum_(emit, diagonal)
+    return reductions.sum_(emit, diagonal)
 
 
 # -- functions of Python --------------------------------------------------------------------------

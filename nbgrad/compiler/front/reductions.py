@@ -2,10 +2,11 @@
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import wraps
 
 import numpy as np
 
-from .array_table import axis_of, function_row, known_of
+from .array_table import axis_of, function_row, known_of, several_axes
 from .arrays import (
     count_of,
     fresh,
@@ -72,6 +73,23 @@ def _of(emit: FunctionBuilder, a: Value) -> Lazy:
     return lazy(emit, a)
 
 
+def _over_axes(row: Callable[..., Value]) -> Callable[..., Value]:
+    """The row of a reduction, which reduces several axes one after another."""
+
+    @wraps(row)
+    def reduced(
+        emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
+    ) -> Value:
+        several = several_axes(axis, len(_of(emit, a).shape))
+        if several is None:
+            return row(emit, a, axis, keepdims)
+        for each in several:
+            a = row(emit, a, Known(each), keepdims)
+        return a
+
+    return reduced
+
+
 def _kept(emit: FunctionBuilder, found: Value, axis: int | None, keepdims: Value) -> Value:
     """The result with an axis of length 1 in the place of that which is reduced."""
     if not known_of(keepdims, "keepdims"):
@@ -83,6 +101,7 @@ def _kept(emit: FunctionBuilder, found: Value, axis: int | None, keepdims: Value
 
 
 @function_row(np.sum)
+@_over_axes
 def sum_(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
 ) -> Value:
@@ -111,6 +130,7 @@ def _count(emit: FunctionBuilder, value: Lazy, axis: int | None) -> Value:
 
 
 @function_row(np.mean)
+@_over_axes
 def mean(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
 ) -> Value:
@@ -229,6 +249,7 @@ def _extreme(
 
 
 @function_row(np.max, np.amax)
+@_over_axes
 def max_(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
 ) -> Value:
@@ -237,6 +258,7 @@ def max_(
 
 
 @function_row(np.min, np.amin)
+@_over_axes
 def min_(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
 ) -> Value:

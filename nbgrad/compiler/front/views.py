@@ -24,7 +24,7 @@ from .arrays import (
 from .elements import from_the_end, moved, product, row_strides
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import BOOL, INT, Array, Known, Lazy, Number, Slice, Value
+from .values import BOOL, INT, KNOWN_0, KNOWN_1, Array, Known, Lazy, Number, Slice, Value
 
 __all__ = ["flattened_array", "part", "reshaped", "set_part", "transposed"]
 
@@ -44,8 +44,8 @@ def set_part(emit: FunctionBuilder, array: Array, index: Value, value: Value) ->
     indices = _full(array, index)
     if not any(isinstance(each, (Array, Lazy)) for each in indices):
         assign(emit, _view(emit, array, indices), value)
-    elif _is_mask(indices):
-        _set_masked(emit, array, indices[0], value)
+    elif (mask := _mask_of(indices)) is not None:
+        _set_masked(emit, _masked_part(emit, array, indices), mask, value)
     else:
         emit.writes.note(array.place.buffer)
         value = in_memory(emit, value)
@@ -136,6 +136,8 @@ def _bounds(emit: FunctionBuilder, index: Slice, length: Number) -> tuple[Value,
     if by == 0:
         raise Unsupported("a slice of step 0")
     start, stop = (None if isinstance(x, Known) and x.value is None else x for x in (start, stop))
+    if by == 1 and (width := _constant_width(emit, start, stop, length)):
+        return start or KNOWN_0, width, by
     if by > 0:
         first = Known(0) if start is None else _clipped(emit, start, length)
         if start is None and stop is None:
@@ -153,6 +155,18 @@ def _bounds(emit: FunctionBuilder, index: Slice, length: Number) -> tuple[Value,
     rounded = emit.operation(operator.add, between, Known(abs(by) - 1))
     rounded = _natural(emit, rounded)
     return first, _natural(emit, emit.operation(operator.floordiv, rounded, Known(abs(by)))), by
+
+
+def _constant_width(
+    emit: FunctionBuilder, start: "Value | None", stop: "Value | None", length: Number
+) -> "Value | None":
+    """The constant 1 for a slice such as x[2:3], of an axis that is broadcast; None for others."""
+    low, high = (getattr(x, "value", x) for x in (start or KNOWN_0, stop))
+    if not (type(low) is int and type(high) is int and low >= 0 and high == low + 1):
+        return None
+    enough = emit.operation(operator.ge, length, Known(high))
+    require(emit, enough, f"the slice {low}:{high} of an axis that is shorter")
+    return KNOWN_1
 
 
 def _natural(emit: FunctionBuilder, value: Value) -> Value:
@@ -247,14 +261,30 @@ def flattened_array(emit: FunctionBuilder, array: Value) -> Array:
 # -- integer and boolean indexing -----------------------------------------------------------------
 
 
-def _is_mask(indices: Sequence[Value]) -> bool:
-    first = indices[0]
-    return isinstance(first, (Array, Lazy)) and _dtype(first) == BOOL
+def _mask_of(indices: Sequence[Value]) -> Array | Lazy | None:
+    """The mask among indices."""
+    several = [each for each in indices if isinstance(each, (Array, Lazy))]
+    masks = [each for each in several if _dtype(each) == BOOL]
+    if masks and len(several) > 1:
+        raise Unsupported("an index of several arrays: use a loop")
+    return masks[0] if masks else None
+
+
+def _masked_part(emit: FunctionBuilder, array: Array, indices: Sequence[Value]) -> Array:
+    """The part of an array from which a mask selects along the first axes; the indices before it
+    are integers."""
+    mask = _mask_of(indices)
+    place = next(i for i, each in enumerate(indices) if each is mask)
+    before, rest = indices[:place], indices[place + 1 :]
+    if any(isinstance(each, Slice) for each in before) or any(each is not _ALL for each in rest):
+        raise Unsupported("a mask with slices or behind them: use a loop")
+    missing = [_ALL] * (len(array.shape) - len(before))
+    return _view(emit, array, [*before, *missing]) if before else array
 
 
 def _selected(emit: FunctionBuilder, array: Array, indices: Sequence[Value]) -> Value:
-    if _is_mask(indices):
-        return _masked(emit, array, indices)
+    if (mask := _mask_of(indices)) is not None:
+        return _masked(emit, _masked_part(emit, array, indices), mask)
     view, places, axis = _gathered(emit, array, indices)
     inner = lazy(emit, view)
     shape = (*view.shape[:axis], *places.shape, *view.shape[axis + 1 :])
@@ -300,13 +330,9 @@ def _mask(emit: FunctionBuilder, array: Array, mask: Value) -> tuple[Lazy, int]:
     return lazy(emit, kept), len(shape_of(kept))
 
 
-def _masked(emit: FunctionBuilder, array: Array, indices: Sequence[Value]) -> Array:
+def _masked(emit: FunctionBuilder, array: Array, given: Value) -> Array:
     """array[mask]: the elements where a mask is true."""
-    if len(indices) + len(shape_of(indices[0])) - 1 != len(array.shape) or any(
-        x is not _ALL for x in indices[1:]
-    ):
-        raise Unsupported("a mask with other indices")
-    mask, rank = _mask(emit, array, indices[0])
+    mask, rank = _mask(emit, array, given)
     total = emit.accumulator(Known(0), INT)
     with nest(emit, mask.shape) as at:
         emit.accumulate(

@@ -3,7 +3,7 @@
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...ir.statements import (
@@ -14,6 +14,7 @@ from ...ir.statements import (
     Return,
     Statement,
 )
+from ...ir.walk import walk
 from .arrays import assign, in_memory, is_view
 from .elements import element, set_element
 from .emit import FunctionBuilder
@@ -47,6 +48,7 @@ class Walk(Loops):
         self._inlined, self._results = inlined, Results(emit, result)
         definition = definition_of(function)
         self._tree = definition.tree
+        self._first = min(x.lineno for x in (self._tree, *self._tree.decorator_list))
         self._expressions = Expressions(
             emit, function, definition.steady, None if inlined else noted
         )
@@ -68,6 +70,7 @@ class Walk(Loops):
         for statement in body:
             if is_ended(self._emit.body):
                 return
+            count = len(self._emit.body)
             try:
                 self._statement(statement)
             except Unsupported as refused:
@@ -79,6 +82,8 @@ class Walk(Loops):
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 place = line_of(self._function, statement)
                 raise Unsupported(f"{type(error).__name__}: {error}", place) from error
+            for name in _defined(self._emit.body[count:]):
+                self._emit.lines.setdefault(name, statement.lineno - self._first)
 
     def _inner(self, body: Sequence[ast.stmt]) -> list[Statement]:
         """The body of a branch."""
@@ -231,3 +236,11 @@ def message_of(texts: Sequence[ast.expr]) -> str:
             case _:
                 found.append(f"{{{ast.unparse(node)}}}")
     return ", ".join(found)
+
+
+def _defined(body: Sequence[Statement]) -> Iterator[str]:
+    """The names that statements define."""
+    for each in walk(body):
+        for name in (getattr(each, "target", None), getattr(each, "axis", None)):
+            if isinstance(name, str):
+                yield name

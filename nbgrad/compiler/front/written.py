@@ -83,3 +83,7 @@ def logaddexp2(x, y):
 
 def binary_log1p(x):
     return like(x, 1.442695040888963407359924681001892137) * np.log1p(x)
+
+
+for _each in (power_of_whole, sinc, logaddexp, logaddexp2):  # which have derivatives of their own
+    _each.attributes = frozenset([f"rule {_each.__name__}", "exact"])  # pyright: ignore

@@ -1,11 +1,22 @@
 """Calls of the kernels that `nbgrad.loops.maker` makes, and differences."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nbgrad.compiler.front.functions import ArrayType
 from nbgrad.loops.maker import Forward, Reverse
+
+
+class Exact(Reverse):
+    """Reverse mode without contraction of products and sums, as Numba compiles them."""
+
+    _mode = "exact_vjp"
+
+    def _derived(self, *parts):
+        made = super()._derived(*parts)
+        return replace(made, attributes=made.attributes | {"exact"})
 
 
 def kinds(args):

@@ -1,0 +1,114 @@
+"""What is shown of the reverse pass of a function: its program, and what it records."""
+
+import linecache
+from collections.abc import Sequence
+from typing import Any
+
+from ..adjoints.reverse import Recorded, recorded
+from ..compiler.front.functions import kind_of
+from ..compiler.front.syntax import Unsupported
+from ..errors import TraceError
+from ..ir.statements import Call, For, Function, Variable
+from ..ir.walk import walk
+from .packed import Derivative, derivative, latest
+from .signature import Signature
+from .text import function_text
+
+__all__ = ["plan_of", "source_of"]
+
+
+def source_of(dispatcher: Any) -> str:
+    """The text of the program that computes value and gradient."""
+    of = _shown(dispatcher)
+    return function_text(of.function, _Lines(of.signature))
+
+
+def plan_of(dispatcher: Any) -> str:
+    """What the forward sweep records for the reverse sweep, and why."""
+    of = _shown(dispatcher)
+    signature, lines = of.signature, _Lines(of.signature)
+    leaves = signature.leaves
+    wanted = [leaves[i].name for i in sorted({*(of.wrt or ()), *of.outs})]
+    found = recorded(signature.primal, wanted, signature.lengths)
+    head = f"{signature.name}: gradient with respect to " + ", ".join(
+        dict.fromkeys(leaves[i].label for i in of.wrt or ())
+    )
+    if not found:
+        return f"{head}\nnothing is recorded: the reverse sweep finds all that it reads"
+    groups: dict[tuple, list[Recorded]] = {}
+    for each in found:
+        groups.setdefault(tuple(map(id, each.loops)), []).append(each)
+    text = [head]
+    for group in groups.values():
+        text.append(f"{_loops(group[0].loops)}: {8 * len(group)} bytes")
+        text += [f"    {_reason(each)}{lines.note(each.name, each.buffer)}" for each in group]
+    return "\n".join(text)
+
+
+def _loops(loops: Sequence[Any]) -> str:
+    if not loops:
+        return "once"
+    names = [_plain(x.axis) if isinstance(x, For) else "while" for x in loops]
+    return f"each round of {', '.join(names)}"
+
+
+def _plain(name: Any) -> str:
+    return str(name).partition("#")[0].partition(".")[0]
+
+
+def _reason(each: Recorded) -> str:
+    if each.buffer is not None:
+        return f"the element of {_plain(each.buffer)} that is overwritten, which is read before"
+    name = _plain(each.name)
+    return f"{name or 'a value'}: what it is computed from is overwritten"
+
+
+class _Lines:
+    """The user's lines by the names that they define."""
+
+    def __init__(self, signature: Signature):
+        self._code = signature.function.__code__
+        self._lines = signature.entry.lines
+        # Variables are defined in several lines.
+        self._variables = {x.target for x in walk(signature.primal.body) if isinstance(x, Variable)}
+        # Names of called functions may be those of others.
+        self._is_alone = not any(
+            isinstance(each, Call) and isinstance(each.function, Function)
+            for each in walk(signature.primal.body)
+        )
+
+    def get(self, name: Any) -> str:
+        """The line that defines a name, "" if it is not known."""
+        if not isinstance(name, str) or name.partition("#")[0] in self._variables:
+            return ""
+        line = self._lines.get(name)
+        if line is None and self._is_alone:
+            line = self._lines.get(name.partition("#")[0])
+        if line is None:
+            return ""
+        number = self._code.co_firstlineno + line
+        return f"{number}: {linecache.getline(self._code.co_filename, number).strip()}"
+
+    def note(self, *names: Any) -> str:
+        """The first line that is known, in brackets."""
+        found = next(filter(None, map(self.get, names)), "")
+        return f" ({found})" if found else ""
+
+
+def _shown(dispatcher: Any) -> Derivative:
+    """The gradient to be shown: the latest one, or that for the types of the latest call."""
+    function = dispatcher.py_func
+    if (found := latest.get(function)) is not None:
+        return found
+    if not dispatcher.signatures:
+        raise TraceError(
+            f"{function.__name__}: the types of its arguments are not known: call it, or compute a "
+            "gradient, before"
+        )
+    try:
+        kinds = tuple(map(kind_of, dispatcher.signatures[-1]))
+    except Unsupported as refused:
+        raise TraceError(f"{function.__name__}: {refused}") from None
+    signature = Signature(function, kinds)
+    floats = tuple(i for i, leaf in enumerate(signature.arguments) if leaf.is_float)
+    return derivative(signature, (), floats)

@@ -1,0 +1,38 @@
+"""Second derivatives of random functions with loops."""
+
+from collections import Counter
+
+import pytest
+from fuzz.derivatives.checking import Different, Unsupported, Unusable
+from fuzz.derivatives.drawing import draw
+from fuzz.derivatives.second import check_second
+
+from nbgrad.adjoints import tangent
+from nbgrad.ir.scalar import parse
+
+
+def outcomes(seeds):
+    """The number of programs by outcome, and those that are wrong."""
+    counts, wrong = Counter(), {}
+    for seed in seeds:
+        try:
+            check_second(draw(seed))
+            counts["right"] += 1
+        except (Unusable, Unsupported):
+            counts["unusable"] += 1
+        except Different as different:
+            wrong[seed] = str(different)
+    return counts, wrong
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_forward_over_reverse_is_reverse_over_forward(part):
+    counts, wrong = outcomes(range(100 * part, 100 * part + 100))
+    assert not wrong
+    assert counts["right"] > 70
+
+
+def test_a_wrong_tangent_is_found(monkeypatch):
+    monkeypatch.setitem(tangent._JOINT, "divide", parse("(v + w * u) / y"))
+    _, wrong = outcomes(range(40))
+    assert wrong

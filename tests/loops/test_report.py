@@ -1,0 +1,40 @@
+"""The text of the produced program, and what it records."""
+
+import numpy as np
+import pytest
+from helpers.loops.kernels import burgers, garch, sweeps
+
+import nbgrad
+
+
+def test_the_source_has_the_lines_of_the_user():
+    f = nbgrad.njit(sweeps)
+    with pytest.raises(nbgrad.TraceError, match="call it"):
+        _ = f.source
+    f(np.ones((3, 4)), 2)
+    first = sweeps.__code__.co_firstlineno
+    assert f"# {first + 1}: for t in range(n):" in f.source
+    assert f"# {first + 4}: a[i, j] = (a[i - 1, j] + a[i + 1, j]" in f.source
+    compile(f.source, "source", "exec")
+    assert "a_bar[" in f.source
+
+
+def test_the_plan_says_what_is_recorded():
+    f = nbgrad.njit(sweeps)
+    nbgrad.grad(f)(np.ones((3, 4)), 2)
+    assert f.plan.splitlines()[1:] == [
+        "nothing is recorded: the reverse sweep finds all that it reads"
+    ]
+    f = nbgrad.njit(garch)
+    nbgrad.grad(f, argnums=(0, 1))(np.full(3, 0.2), np.ones(4))
+    assert f.plan.splitlines() == [
+        "garch: gradient with respect to p, r",
+        "each round of t: 8 bytes",
+        "    h: what it is computed from is overwritten",
+    ]
+    f = nbgrad.njit(burgers)
+    nbgrad.grad(f)(np.ones(9), np.zeros(9), 3, 0.1)
+    line = burgers.__code__.co_firstlineno
+    assert f.plan.splitlines()[1] == "each round of t, i: 8 bytes"
+    assert "the element of u that is overwritten, which is read before" in f.plan
+    assert f"({line + 6}: " in f.plan
