@@ -32,6 +32,8 @@ def test_readme_examples():
             execute(block, f"<README.md {i}>", namespace)
     assert namespace["x"].grad == 2.5838531634528574
     assert np.allclose(namespace["slopes"]["a"], namespace["slopes"]["b"].T)
+    a, sweeps = namespace["a"], namespace["sweeps"]
+    assert np.isclose(sweeps(a.copy(), 20), nbgrad.value_and_grad(sweeps)(a, 20)[0], rtol=1e-13)
     root = namespace["root"]
     assert np.isclose(np.exp(root), 3.0 * root * root, rtol=1e-15)
     assert np.isclose(namespace["rise"], -1.0, rtol=1e-14)
