@@ -36,7 +36,7 @@ def is_users(f: Any) -> bool:
     `nbgrad.njit`, which nbgrad's own functions are not."""
     if type(f) is not CPUDispatcher:
         return isinstance(f, CPUDispatcher)
-    return not f.py_func.__module__.startswith(_OURS)
+    return not (f.py_func.__module__ or "").startswith(_OURS)
 
 
 _OURS = ("nbgrad.", "nbgrad_kernel_")

@@ -50,7 +50,8 @@ def njit(signature_or_function: Any = None, **options: Any) -> Any:
     ...     for i in range(n):
     ...         y = y * x
     ...     return y
-    >>> nbgrad.value_and_grad(power)(2.0, 3)
+    >>> value, slope = nbgrad.value_and_grad(power)(2.0, 3)
+    >>> float(value), float(slope)
     (8.0, 12.0)
     """
     f = signature_or_function
