@@ -100,7 +100,7 @@ class FunctionBuilder:
             found = literal(value.value, dtype)
             assert found is not None
             return Number(found, dtype, natural=value.value >= 0)
-        kinds = {tuple: "a tuple", Place: "a pointer", Known: getattr(value, "value", "")}
+        kinds = {tuple: "a tuple", Known: getattr(value, "value", "")}
         raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 
     def dtype(self, value: Value) -> np.dtype:
@@ -245,9 +245,8 @@ class FunctionBuilder:
 
     def accumulate(self, total: Number, value: Value) -> None:
         """Assign a variable."""
-        operand = self.cast(value, total.dtype).operand
-        assert isinstance(total.operand, str)
-        self.add(Assign(total.operand, _COPY, (operand,), total.dtype, total.dtype))
+        operand, dtype = self.cast(value, total.dtype).operand, total.dtype
+        self.add(Assign(str(total.operand), _COPY, (operand,), dtype, dtype))
 
     def load(self, place: Place, index: Affine) -> Number:
         at = self._position(place, index)

@@ -17,6 +17,7 @@ from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
     "Chosen", "Enumerated", "Items", "Range", "bound", "chosen", "items_of", "made_by", "one_type",
+    "takes",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -126,6 +127,11 @@ _MAKERS: dict[Any, Any] = {
     builtins.range: Range, builtins.enumerate: Enumerated,
     builtins.zip: Zipped, builtins.reversed: Reversed,
 }  # fmt: skip
+
+
+def takes(function: Any, make: type) -> None:
+    """Have calls of a function give iterables of a class."""
+    _MAKERS[function] = make
 
 
 def made_by(function: Any) -> Any:

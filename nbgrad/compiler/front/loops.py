@@ -11,6 +11,7 @@ from .emit import FunctionBuilder
 from .expressions import Expressions
 from .iteration import Chosen, Enumerated, Items, Range, bound, items_of, made_by, one_type
 from .joins import Frame, looped
+from .steps import Steps, require_whole
 from .syntax import Unsupported
 from .values import BOOL, INT, Known, Number, Value
 from .variables import Variables
@@ -93,6 +94,8 @@ class Loops:
                 self._for_each(node, items)
                 return
             items = Chosen(self._emit, items)
+        if isinstance(items, Steps):
+            require_whole(node.body)
         if isinstance(items, Range) and items.is_by_one:
             first, last = items.start, items.stop
         else:
@@ -122,6 +125,9 @@ class Loops:
             self._body(node.body)
             if not is_ended(emit.body):
                 frame.next_round(True)
+        if isinstance(items, Steps):
+            schedule, copies = items.schedule, items.copies
+            return For(axis, start, stop, tuple(statements), checkpoint=schedule, snapshots=copies)
         return For(axis, start, stop, tuple(statements))
 
     def _items(self, node: ast.expr) -> Items | tuple:
@@ -132,15 +138,16 @@ class Loops:
         make = made_by(called.value) if isinstance(called, Known) else None
         if make is None:
             return items_of(self._emit, self._value(node))
-        named = [self._value(each.value) for each in node.keywords if each.arg == "start"]
-        if len(named) < len(node.keywords) or (named and make is not Enumerated):
+        known = ("start",) if make is Enumerated else ("n", "checkpoint") if make is Steps else ()
+        if any(each.arg not in known for each in node.keywords):
             raise Unsupported("a loop over a call with keywords")
-        count = 0 if make is Range else 1 if make is Enumerated else len(node.args)
+        named = {str(each.arg): self._value(each.value) for each in node.keywords}
+        count = 0 if issubclass(make, Range) else 1 if make is Enumerated else len(node.args)
         given = [
             *map(self._whole, node.args[:count]),
             *map(self._value, node.args[count:]),
         ]
-        return make(self._emit, *given, *named)
+        return make(self._emit, *given, **named)
 
     def _whole(self, node: ast.expr) -> Items:
         """The items of an argument of enumerate, zip or reversed."""
