@@ -234,7 +234,9 @@ def type_of(value: Value) -> Any:
             return ArrayType(place.dtype, len(shape), strides is None, mutable)
         case tuple():
             return rebuilt(value, map(type_of, value))
-    return dtype_of(value.value) if value.is_number else Constant(value.value)
+        case Known():
+            return dtype_of(value.value) if value.is_number else Constant(value.value)
+    raise Unsupported("a slice as an argument of a function")
 
 
 def flattened(emit: FunctionBuilder, value: Value) -> list[Address | Operand]:
