@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,7 @@ class FunctionBuilder:
         self.attributes: set[str] = set()
         self.buffers: list[str] = []  # on the heap, in the order in which they are made
         self.writes = Writes()
+        self.held: list[Any] = []  # objects of Python whose memory it reads
         self.lines: dict[str, int] = {}  # of names, counted from the definition of the function
         self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}

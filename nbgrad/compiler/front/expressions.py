@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from ...ir.statements import Assign, Literal, Statement
 from .calls import call
+from .captured import outer_value
 from .elements import attribute, element
 from .emit import FunctionBuilder
 from .folding import is_int64
@@ -263,7 +264,7 @@ class Expressions:
             return self._emit.settled(found) if self._assigns else found
         for names in (self._outer, self._globals, vars(builtins)):
             if name in names:
-                return Known(names[name])
+                return outer_value(self._emit, names[name])
         raise Unsupported(f"{name}, which is not defined,")
 
 

@@ -67,6 +67,8 @@ class Entry:
     find: Callable[[str], Any] | None = None
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The lines of names, counted from the definition of the function."""
+    held: tuple[Any, ...] = field(default=(), compare=False)
+    """Arrays from outside whose memory the function reads."""
 
 
 _entries: WeakKeyDictionary[Any, dict[tuple, "Entry | Unsupported | None"]] = WeakKeyDictionary()
@@ -141,7 +143,7 @@ def _read(function: Any, kinds: tuple) -> Entry:
         parameters.append((each.name, Pointer(each.kind.dtype)))
         parameters += [(f"{each.name}_n{i}", INT) for i in range(each.kind.ndim)]
     made = Function(name, tuple(parameters), (*emit.top, *body), dtypes, frozenset(emit.attributes))
-    return Entry(made, result, lines=emit.lines)
+    return Entry(made, result, lines=emit.lines, held=tuple(emit.held))
 
 
 def parameter_names(function: FunctionType) -> tuple[str, ...]:
