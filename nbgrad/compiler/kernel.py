@@ -109,23 +109,39 @@ def kernel_from_source(name: str, source: str, shell: bool = False) -> Kernel:
         return entry
 
 
-def kernel_from_ir(maker: Any) -> Kernel:
+def kernel_from_ir(maker: Any, home: str = __name__) -> Kernel:
     """The kernel `maker.name` of the kernel IR: `maker.entry(kinds)` is the function for types of
-    its arguments. Its Python function is empty; `maker.text()` is a module that defines it in full,
-    for people and for plain Python. Equal makers are one kernel."""
+    its arguments. Its Python function, of the module `home`, is empty; `maker.text()` is a module
+    that defines it in full, for people and for plain Python. Equal makers are one kernel."""
     content = repr(maker)
     with _build_lock:
         entry = _kernels.get((maker.name, content, False))
         if entry is None:
-            scope: dict[str, Any] = {"__name__": __name__}
-            exec(f"def {maker.name}({', '.join(maker.types)}): ...", scope)
-            function = scope[maker.name]
-            function.maker = maker
-            # Symbols are named after it, and code of several processes meets in one.
-            digest = hashlib.sha256(content.encode()).hexdigest()
-            function.__qualname__ = f"{maker.name}_{digest[:16]}"
-            entry = _kernels[maker.name, content, False] = Kernel(function, content)
+            entry = Kernel(_function(maker, content, home), content)
+            _kernels[maker.name, content, False] = entry
         return entry
+
+
+def _function(maker: Any, content: str, home: str) -> Callable:
+    """The Python function that stands for one of the kernel IR."""
+    scope: dict[str, Any] = {"__name__": home}
+    exec(f"def {maker.name}({', '.join(maker.types)}): ...", scope)
+    function = scope[maker.name]
+    function.maker = maker
+    # Symbols are named after it, and code of several processes meets in one.
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    function.__qualname__ = f"{maker.name}_{digest[:16]}"
+    return function
+
+
+def home_of(maker: Any) -> str:
+    """The module of a function of the kernel IR, for others to import it: as a `linked` one."""
+    content = repr(maker)
+    module = module_of(f"# {hashlib.sha256(content.encode()).hexdigest()}\n")
+    with _build_lock:
+        if not hasattr(module, maker.name):
+            setattr(module, maker.name, linked(_function(maker, content, module.__name__)))
+    return module.__name__
 
 
 def readable(function: Callable) -> Callable:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiler.forks import fork_safe, with_open_properties
-from ..compiler.program import DISABLED, cfunc, home_of, home_of_core, njit
+from ..compiler.kernel import kernel_from_source
+from ..compiler.linked import Linked
+from ..compiler.program import DISABLED, cfunc, njit
 from ..errors import TraceError
 from ..threads import pool
 from .entry import c_abi, njit_entry
@@ -60,7 +62,7 @@ class Variant:
     def holds_for(self, sizes: Mapping[str, int]) -> bool:
         """Return whether the program is valid for these sizes."""
         known = {self.names[name]: n for name, n in sizes.items()}
-        return all(eval(condition, {}, known) for condition in self.signature.conditions)
+        return all(each.holds(known) for each in self.signature.conditions.values())
 
     @property
     def code(self) -> str:
@@ -108,8 +110,8 @@ class Variant:
     def njit(self) -> Callable:
         """The function for `@njit` code, from the leaves of the arguments to the leaves of the
         result. Arrays of another shape raise ValueError."""
-        name = self.program.name
-        return self._njit(name, njit_entry.entry(self.signature, name), 0)
+        entry = njit_entry.entry(self.signature, self.program.name, self._linked)
+        return self._njit(entry, 0)
 
     @cached_property
     def njit_into(self) -> Callable:
@@ -118,14 +120,18 @@ class Variant:
         It returns the results that are numbers: a tuple, a single number, or None. It allocates
         nothing, unless a result overlaps another array or the scratch memory is large.
         """
-        text = njit_entry.into(self.signature)
-        return self._njit(f"{self.program.name}_into", text, len(self.signature.arrays()))
+        entry = njit_entry.into(self.signature, self._linked)
+        return self._njit(entry, len(self.signature.arrays()))
 
-    def _njit(self, name: str, text: str, results: int) -> Callable:
-        """The function `name` of a text, with so many arrays for results."""
+    @property
+    def _linked(self) -> Linked | None:
+        return None if DISABLED else self._emitted.linked
+
+    def _njit(self, entry: njit_entry.Entry, results: int) -> Callable:
+        """The function of an entry with so many arrays for results."""
         captured, count = self._given(), len(self.program.inputs)
-        is_shell = njit_entry.is_shell(self.signature)
-        return njit(name, self._module(text), is_shell, count, results, captured)
+        kernel = kernel_from_source(entry.name, self._plain(entry)) if DISABLED else entry.kernel()
+        return njit(entry.name, kernel, count, results, captured)
 
     @property
     def address(self) -> int:
@@ -166,8 +172,9 @@ class Variant:
                     np.array(array, value.dtype)
                     for array, value in zip(self._given(), inputs, strict=True)
                 ]
-                text = makers[kind](self.signature, [array.ctypes.data for array in captured])
-                function = cfunc(f"{self.program.name}_{kind}", self._module(text), kind)
+                addresses = [array.ctypes.data for array in captured]
+                entry = makers[kind](self.signature, addresses, self._emitted.linked)
+                function = cfunc(entry.name, entry.module(), kind)
                 self._cfuncs[kind] = (function, captured)
             return self._cfuncs[kind][0]
 
@@ -177,11 +184,11 @@ class Variant:
             pool.ready()
         return list(map(entry_argument, self.captured))
 
-    def _module(self, text: str) -> str:
+    def _plain(self, entry: njit_entry.Entry) -> str:
+        """The module of an entry in plain Python."""
         core = f"{self.program.name}_core"
-        if DISABLED:
-            return module(text, core, home_of(self.program.name, self._emitted.source))
-        return module(text, core, home_of_core(core, self._emitted.linked))
+        home = kernel_from_source(self.program.name, self._emitted.source).function.__module__
+        return module(entry.text, core, home)
 
     # -- for Python ---------------------------------------------------------------------------
 
@@ -189,4 +196,4 @@ class Variant:
     def python(self) -> PythonEntry:
         """The entry that Python calls."""
         made = self._emitted
-        return PythonEntry(self.program, self.signature, self.captured, made, self._module)
+        return PythonEntry(self.program, self.signature, self.captured, made, self._plain)

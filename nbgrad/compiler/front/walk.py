@@ -235,28 +235,16 @@ class Walk:
         if self._inlined:
             self.result = value
             return
-        numbers, dtypes = self._returned(value)
+        numbers, dtypes = self._emit.returned(value)
         if self._returns and dtypes != self.result:
             raise Unsupported("results of several types")
         self._returns, self.result = True, dtypes
         self._emit.add(Return(tuple(numbers)))
 
-    def _returned(self, value: Value) -> tuple[list[Any], Any]:
-        """The numbers of a result, and its dtypes."""
-        if isinstance(value, tuple):
-            parts = [self._returned(part) for part in value]
-            return [x for numbers, _ in parts for x in numbers], tuple(d for _, d in parts)
-        if isinstance(value, Known) and value.value is None:
-            return [], None
-        number = self._emit.typed(value)
-        return [number.operand], number.dtype
-
     def _raise(self, kind: Value, text: str) -> None:
         if not (isinstance(kind, Known) and isinstance(kind.value, type)):
             raise Unsupported("an exception that is not a class called with a text")
-        home = kind.value.__module__
-        name = kind.value.__qualname__
-        self._emit.add(Raise(name if home == "builtins" else f"{home}.{name}", text))
+        self._emit.add(self._emit.exception(kind.value, text))
 
     def _target(self, target: ast.expr, value: Value) -> None:
         match target:

@@ -113,7 +113,7 @@ class Emitted:
             inner.append(own.core_text(step, _parameters(step), own.step_lines(step.steps)))
         texts = [*printer.kernel_texts(), *inner]
         texts.append(printer.core_text(self.core, printer.parameters(self.core), lines))
-        texts.append(njit_entry.entry(self.signature, self.name))
+        texts.append(njit_entry.entry(self.signature, self.name).text)
         text = "\n\n".join(texts)
         return header(text, printer.devices) + text
 

@@ -38,10 +38,10 @@ class PythonEntry:
         signature: Signature,
         captured: tuple,
         emitted: Emitted,
-        module: Callable[[str], str],
+        text_of: Callable[[njit_entry.Entry], str],
     ):
         self.program, self.signature, self.captured = program, signature, captured
-        self._emitted, self._module = emitted, module
+        self._emitted, self._text_of = emitted, text_of
         self.kinds = [value.dtype for value in signature.outputs]
         # Numbered by floats, so that objects count as trees of what they hold.
         self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
@@ -51,8 +51,8 @@ class PythonEntry:
         """`call(leaves, captured, results, scratch)` gives the numbers of the result, or all of it
         where that is `complete`."""
         if DISABLED:
-            text = self._module(njit_entry.given(self.signature))
-            return plain(f"{self.program.name}_given", text)
+            made = njit_entry.given(self.signature)
+            return plain(made.name, self._text_of(made))
         result = self.complete
         if result is None:
             scalars = tuple(range(len(self.signature.scalars())))

@@ -5,7 +5,7 @@ Arrays have the slots of `Signature.slots`, so the words themselves are passed t
 a table of addresses; numbers, scratch memory and lengths that are known at run time follow.
 """
 
-import ast
+import operator
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -17,14 +17,14 @@ from ...compiler.linked import Linked
 from ...compiler.llvm_ops import BOOL, llvm_type
 from ...compiler.llvm_writer import result_type
 from ...compiler.machine import machine_code
-from ...errors import DimensionMismatch
+from ...ir.formulas import evaluated
 from ...ir.sizes import is_dynamic
 from .signature import Signature, refused_condition, refused_length
 
 _OPERATORS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Eq: "icmp eq",
-    ast.NotEq: "icmp ne", ast.Lt: "icmp slt", ast.LtE: "icmp sle", ast.Gt: "icmp sgt",
-    ast.GtE: "icmp sge",
+    operator.add: "add", operator.mul: "mul", operator.floordiv: "sdiv", operator.eq: "icmp eq",
+    operator.ne: "icmp ne", operator.lt: "icmp slt", operator.le: "icmp sle",
+    operator.gt: "icmp sgt", operator.ge: "icmp sge",
 }  # fmt: skip
 _WIDE = {"f": "double", "i": "i64", "u": "i64", "b": "i64"}
 _WIDENED = {"f": "fpext", "i": "sext", "u": "zext", "b": "zext"}
@@ -49,8 +49,7 @@ def machine_entry(signature: Signature, core: Linked, result: Result, keeps_gil:
     """The entry for Python of a program with this core; it returns `result`."""
     run, name = Run(signature, core.name), signature.name
     address = machine_code(name, core.text + run.text, core.modules)["run"]
-    scope = {"np": np, "DimensionMismatch": DimensionMismatch}
-    messages = [eval(message, scope) for message in run.messages]
+    messages = [error(text) for error, text in run.messages]
     return entry(name, address, run.parameters, run.slots, run.dtypes, result, messages, keeps_gil)
 
 
@@ -58,13 +57,13 @@ class Run:
     """The code for a signature, in `text`: it calls the function `core`.
 
     `parameters`, `slots` and `dtypes` are those of the entry; `messages` are the exceptions that
-    the code asks for, as text.
+    the code asks for.
     """
 
     def __init__(self, signature: Signature, core: str):
         self.signature, self._core = signature, core
         self.parameters: list[Array | Number] = []
-        self.messages: list[str] = []
+        self.messages: list[tuple[type, str]] = []
         self.dtypes = [_DTYPES[signature.outputs[i].dtype.kind] for i in signature.scalars()]
         self._lines: list[str] = []
         self._names, self._free = count(), count(len(signature.slots))
@@ -110,12 +109,13 @@ class Run:
         for (name, axis), found in lengths.items():
             values = signature.inputs if name[0] == "a" else signature.outputs
             n = values[int(name[1:])].shape[axis]
-            expected = self._expression(n)
+            expected = evaluated(n, self._values, self._computed)
             if expected != found:
                 same = self._emit(f"icmp eq i64 {found}, {expected}")
                 self._require(same, refused_length(signature, name, axis, n))
-        for condition in signature.conditions:
-            self._require(self._expression(condition), refused_condition(signature, condition))
+        for text, condition in signature.conditions.items():
+            holds = condition.holds(self._values, self._computed)
+            self._require(holds, refused_condition(signature, text))
 
     def _call(self) -> None:
         """Call the core, and write the results that are copies, and its numbers."""
@@ -143,7 +143,8 @@ class Run:
         for value, message in zip(values[len(self.dtypes) :], signature.messages, strict=True):
             self._require(value, message)
         for i, source in signature.memory.copies.items():
-            size = self._expression(signature.outputs[i].size * signature.outputs[i].dtype.itemsize)
+            size = signature.outputs[i].size * signature.outputs[i].dtype.itemsize
+            size = evaluated(size, self._values, self._computed)
             to, start = self._values[f"r{i}"], self._values[signature.name_of(source)]
             copy = f"@llvm.memmove.p0.p0.i64(ptr {to}, ptr {start}, i64 {size}, i1 false)"
             self._lines.append(f"  call void {copy}")
@@ -171,7 +172,7 @@ class Run:
             return self._emit(f"icmp ne i8 {self._emit(f'load i8, ptr {place}')}, 0")
         return self._emit(f"load {kind}, ptr {place}")
 
-    def _require(self, condition: str, message: str) -> None:
+    def _require(self, condition: str, message: tuple[type, str]) -> None:
         """Have an exception raised where a condition does not hold."""
         self.messages.append(message)
         n = len(self.messages)
@@ -182,24 +183,9 @@ class Run:
             f"good{n}:",
         ]
 
-    def _expression(self, text: Any) -> str:
-        """The value of a formula of sizes, or of a comparison of two."""
-        return self._evaluated(ast.parse(str(text), mode="eval").body)
-
-    def _evaluated(self, node: Any) -> str:
-        if isinstance(node, ast.Constant):
-            return str(node.value)
-        if isinstance(node, ast.Name):
-            return self._values[node.id]
-        if isinstance(node, ast.UnaryOp):
-            assert isinstance(node.op, ast.USub)
-            return self._emit(f"sub i64 0, {self._evaluated(node.operand)}")
-        if isinstance(node, ast.Compare):
-            (operator,), (right,) = node.ops, node.comparators
-        else:
-            operator, right = node.op, node.right
-        left, other = self._evaluated(node.left), self._evaluated(right)
-        if isinstance(operator, ast.FloorDiv):  # no size below 1 divides where conditions hold
-            is_positive = self._emit(f"icmp sgt i64 {other}, 0")
-            other = self._emit(f"select i1 {is_positive}, i64 {other}, i64 1")
-        return self._emit(f"{_OPERATORS[type(operator)]} i64 {left}, {other}")
+    def _computed(self, function: Callable, left: Any, right: Any) -> str:
+        """An operation on integers."""
+        if function is operator.floordiv:  # no size below 1 divides where conditions hold
+            is_positive = self._emit(f"icmp sgt i64 {right}, 0")
+            right = self._emit(f"select i1 {is_positive}, i64 {right}, i64 1")
+        return self._emit(f"{_OPERATORS[function]} i64 {left}, {right}")
