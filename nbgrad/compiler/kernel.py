@@ -12,7 +12,7 @@ import linecache
 import sys
 import threading
 import types
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -95,53 +95,51 @@ def kernel(function: Callable) -> Kernel:
     return Kernel(function)
 
 
-def kernel_from_source(name: str, source: str, shell: bool = False) -> Kernel:
+def kernel_from_source(
+    name: str, source: str, shell: bool = False, parts: Sequence[Any] = ()
+) -> Kernel:
     """The kernel `name` that `source` defines; equal sources are one kernel.
 
     The text compiles from memory, so no file that others could change is ever imported. Its
-    module stands in `sys.modules` because Numba looks it up when it loads cached code.
+    module stands in `sys.modules` because Numba looks it up when it loads cached code. `parts` are
+    makers of further functions of the module, as for `kernel_from_ir`; those of a shell are
+    `linked`.
     """
+    content = "\n".join([source, *map(repr, parts)])
     with _build_lock:
-        entry = _kernels.get((name, source, shell))
+        entry = _kernels.get((name, content, shell))
         if entry is None:
-            entry = Kernel(getattr(module_of(source), name), source, shell)
-            _kernels[name, source, shell] = entry
+            module = module_of(source, **{part.name: part for part in parts})
+            for part in parts:
+                function = _function(part, module.__name__)
+                setattr(module, part.name, linked(function) if shell else function)
+            entry = Kernel(getattr(module, name), content, shell)
+            _kernels[name, content, shell] = entry
         return entry
 
 
-def kernel_from_ir(maker: Any, home: str = __name__) -> Kernel:
+def kernel_from_ir(maker: Any) -> Kernel:
     """The kernel `maker.name` of the kernel IR: `maker.entry(kinds)` is the function for types of
-    its arguments. Its Python function, of the module `home`, is empty; `maker.text()` is a module
-    that defines it in full, for people and for plain Python. Equal makers are one kernel."""
+    its arguments. Its Python function is empty; `maker.text()` is a module that defines it in full,
+    for people and for plain Python. Equal makers are one kernel."""
     content = repr(maker)
     with _build_lock:
         entry = _kernels.get((maker.name, content, False))
         if entry is None:
-            entry = Kernel(_function(maker, content, home), content)
-            _kernels[maker.name, content, False] = entry
+            entry = _kernels[maker.name, content, False] = Kernel(_function(maker), content)
         return entry
 
 
-def _function(maker: Any, content: str, home: str) -> Callable:
-    """The Python function that stands for one of the kernel IR."""
+def _function(maker: Any, home: str = __name__) -> Callable:
+    """The Python function, of the module `home`, that stands for one of the kernel IR."""
     scope: dict[str, Any] = {"__name__": home}
     exec(f"def {maker.name}({', '.join(maker.types)}): ...", scope)
     function = scope[maker.name]
     function.maker = maker
     # Symbols are named after it, and code of several processes meets in one.
-    digest = hashlib.sha256(content.encode()).hexdigest()
+    digest = hashlib.sha256(repr(maker).encode()).hexdigest()
     function.__qualname__ = f"{maker.name}_{digest[:16]}"
     return function
-
-
-def home_of(maker: Any) -> str:
-    """The module of a function of the kernel IR, for others to import it: as a `linked` one."""
-    content = repr(maker)
-    module = module_of(f"# {hashlib.sha256(content.encode()).hexdigest()}\n")
-    with _build_lock:
-        if not hasattr(module, maker.name):
-            setattr(module, maker.name, linked(_function(maker, content, module.__name__)))
-    return module.__name__
 
 
 def readable(function: Callable) -> Callable:

@@ -46,11 +46,11 @@ def njit(name: str, entry: Kernel, count: int, results: int, captured: Sequence[
 
 
 @cache
-def cfunc(name: str, source: str, kind: str) -> Any:
-    """The function `name` as a C function of a kind of SIGNATURES: Numba's CFunc."""
-    function = kernel_from_source(name, source).function
+def cfunc(entry: Kernel, kind: str) -> Any:
+    """An entry as a C function of a kind of SIGNATURES: Numba's CFunc."""
+    made = numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})
     with undisturbed():
-        return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
+        return made(entry.function)
 
 
 class _Arena(threading.local):

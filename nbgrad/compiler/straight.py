@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ..ir.formulas import RELATIONS
+from .forks import with_open_properties
 from .front.calls import call
 from .front.elements import element, set_element
 from .front.emit import FunctionBuilder
@@ -18,6 +19,7 @@ from .linked import Linked
 __all__ = ["Straight"]
 
 
+@with_open_properties
 class Straight:
     """The function `name` of arguments `types`, around the core of a program.
 

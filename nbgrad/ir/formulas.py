@@ -27,19 +27,18 @@ class Quotient(str):
 
 
 class Condition(NamedTuple):
-    """What must hold of sizes, and the user's line that it comes from. Its sides are sizes or
-    numbers."""
+    """What must hold of sizes, and the user's line that it comes from."""
 
-    left: Any
+    left: int
     relation: str
-    right: Any
+    right: int
     line: str
 
     def holds(
         self, sizes: Mapping[str, Any], apply: Callable[..., Any] = lambda f, *x: f(*x)
     ) -> Any:
         """Whether it holds for these sizes."""
-        sides = (evaluated(side, sizes, apply) for side in (self.left, self.right))
+        sides = (value_of(side, sizes, apply) for side in (self.left, self.right))
         return apply(RELATIONS[self.relation], *sides)
 
 
@@ -53,7 +52,7 @@ def formula(terms: Terms) -> str:
     return f"({text})" if len(parts) > 1 else text
 
 
-def evaluated(
+def value_of(
     n: Any, sizes: Mapping[str, Any], apply: Callable[..., Any] = lambda f, *x: f(*x)
 ) -> Any:
     """A size, or a number, for given sizes; `apply(function, x, y)` calls functions of the module
@@ -65,7 +64,7 @@ def evaluated(
         part: Any = None if product and c == 1 else c
         for factor in product:
             if isinstance(factor, Quotient):
-                sides = (evaluated(x, sizes, apply) for x in (factor.dividend, factor.divisor))
+                sides = (value_of(x, sizes, apply) for x in (factor.dividend, factor.divisor))
                 value = apply(operator.floordiv, *sides)
             else:
                 value = sizes[factor]

@@ -69,7 +69,7 @@ class Naming:
         NAMINGS.remove(self)
         _here.naming = self._outer
 
-    def require(self, left: Any, relation: str, right: Any) -> None:
+    def require(self, left: int, relation: str, right: int) -> None:
         """Note what must hold of the sizes."""
         condition = Condition(left, relation, right, self.line())
         self.conditions.setdefault(f"{left} {relation} {right}", condition)

@@ -12,13 +12,13 @@ modules that decide nothing but what is right for every size, or that state the 
 themselves, compare freely (`naming.is_free`).
 """
 
+import math
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from ..errors import TraceError
 from ..runtime.kinds import is_a
-from .formulas import RELATIONS, Quotient, Terms, evaluated, formula, names_in
+from .formulas import RELATIONS, Quotient, Terms, formula, names_in, value_of
 from .naming import Naming, gives_number, is_free, is_outside, naming, tagged
 
 # Stand-ins are recognized by their number, so small ones, which are common, are not used.
@@ -169,11 +169,6 @@ def is_dynamic(n: Any) -> bool:
     return isinstance(n, Size)
 
 
-def value_of(n: int, sizes: Mapping[str, int]) -> int:
-    """The integer for given sizes."""
-    return evaluated(n, sizes)
-
-
 def typical(n: int) -> int:
     """The integer for large sizes, for which is decided what is faster."""
     if not isinstance(n, Size):
@@ -312,8 +307,11 @@ def _compared(a: Size, b: Any, relation: str) -> Any:
             return relation == "!="  # a length that is 0 or 1 is none that is always so
     else:
         relation = relation if answer else _OTHERS[relation]
-        left, right = _sides(a - b) if isinstance(b, int) else (a, b)
-        here.require(left, relation, right)
+        if isinstance(b, int):
+            left, right = _sides(a - b)
+            here.require(left, relation, right)
+        elif math.isfinite(b) and (is_order or b == int(b)):  # others hold for all integers
+            here.require(a, relation, math.floor(b) if relation in (">", "<=") else math.ceil(b))
     return answer
 
 

@@ -174,7 +174,7 @@ class Variant:
                 ]
                 addresses = [array.ctypes.data for array in captured]
                 entry = makers[kind](self.signature, addresses, self._emitted.linked)
-                function = cfunc(entry.name, entry.module(), kind)
+                function = cfunc(entry.kernel(), kind)
                 self._cfuncs[kind] = (function, captured)
             return self._cfuncs[kind][0]
 

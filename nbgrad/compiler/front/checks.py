@@ -130,12 +130,6 @@ def _number(emit: FunctionBuilder, name: Value, x: Value, *message: Value) -> Va
     return found
 
 
-def _contiguous(emit: FunctionBuilder, array: Value) -> Value:
-    if not isinstance(array, Array) or array.strides is not None:
-        raise Unsupported("a copy of an array")
-    return array
-
-
 def _addresses(emit: FunctionBuilder, *operands: Value) -> Value:
     """A table on the stack: where arrays begin, or pointers lead; numbers as they are."""
     places = [operand.place if isinstance(operand, Array) else operand for operand in operands]
@@ -164,7 +158,7 @@ def _known(value: Value) -> Any:
 
 CHECKS = {
     "fits": _fits, "writable": _writable, "meet": _meet, "number": _number,
-    "contiguous": _contiguous, "addresses": _addresses, "linked": _linked, "extent": _extent,
+    "addresses": _addresses, "linked": _linked, "extent": _extent,
     "require": _require,
 }  # fmt: skip
 """Rows of the table of instructions."""

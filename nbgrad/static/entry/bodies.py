@@ -9,24 +9,13 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any
 
+from ...compiler import argument_checks as checks
 from ...compiler import pointers
-from ...compiler.argument_checks import (
-    addresses,
-    described,
-    extent,
-    fits,
-    meet,
-    number,
-    require,
-    writable,
-)
-from ...ir.formulas import evaluated
+from ...ir.formulas import value_of
 from ...ir.sizes import is_dynamic
 from ...kernels.scalar import select
 from ..lower.values import Value
 from .signature import Signature, refused_condition, refused_length
-
-__all__ = ["addressed", "entry", "given", "into", "meets", "moved", "ode", "quad", "values_of"]
 
 _NAN = float("nan")
 
@@ -39,7 +28,7 @@ def entry(signature: Signature, do: Any, *operands: Any) -> Any:
     body = _Body(signature, do, values_of(signature), operands)
     body.require_shapes(signature.arguments())
     body.convert()
-    return body.run()
+    return _result(body.run())
 
 
 def into(signature: Signature, do: Any, *operands: Any) -> Any:
@@ -47,7 +36,7 @@ def into(signature: Signature, do: Any, *operands: Any) -> Any:
     body = _Body(signature, do, values_of(signature), operands)
     body.name_sizes()
     body.convert()
-    return body.run()
+    return _result(body.run())
 
 
 def given(signature: Signature, do: Any, *operands: Any) -> Any:
@@ -55,7 +44,14 @@ def given(signature: Signature, do: Any, *operands: Any) -> Any:
     body = _Body(signature, do, values_of(signature), operands)
     body.require_shapes(signature.slots)
     if signature.arrays():
-        do(require, do(operator.not_, body.overlap()), pointers.Overlap, "results overlap")
+        do(checks.require, do(operator.not_, body.overlap()), pointers.Overlap, "results overlap")
+    return _result(body.run())
+
+
+def python(signature: Signature, do: Any, *operands: Any) -> Sequence[Any]:
+    """The same where all but named sizes is checked; every number of the result."""
+    body = _Body(signature, do, values_of(signature), operands)
+    body.require_sizes(signature.slots)
     return body.run()
 
 
@@ -63,7 +59,7 @@ def meets(signature: Signature, do: Any, *operands: Any) -> Any:
     """Check arguments and results that are arrays; whether a result shares memory with another."""
     body = _Body(signature, do, signature.slots, operands)
     body.require_shapes(signature.slots)
-    do(writable, *operands[len(operands) - len(signature.arrays()) :])
+    do(checks.writable, *operands[len(operands) - len(signature.arrays()) :])
     return body.overlap()
 
 
@@ -71,9 +67,13 @@ def moved(signature: Signature, do: Any, *operands: Any) -> None:
     """Copy arrays; each follows the one that receives it."""
     for k, i in enumerate(signature.arrays()):
         to, source = operands[2 * k : 2 * k + 2]
-        lengths = [do(extent, to, axis) for axis in range(len(signature.outputs[i].shape))]
+        lengths = [do(checks.extent, to, axis) for axis in range(len(signature.outputs[i].shape))]
         size = reduce(lambda x, y: do(operator.mul, x, y), lengths)
         do(pointers.move, do(pointers.pointer, to), do(pointers.pointer, source), size)
+
+
+def _result(numbers: Sequence[Any]) -> Any:
+    return numbers[0] if len(numbers) == 1 else tuple(numbers) or None
 
 
 def values_of(signature: Signature) -> list[str]:
@@ -90,9 +90,8 @@ def addressed(
 ) -> None:
     """Compute with tables of addresses, scalars among them; `captured` are addresses that stay.
     Where a check fails, results become nan."""
-    body, count = _Body(signature, do, ["work"], work), len(signature.inputs) - len(captured)
-    body.place_captured(captured)
-    for i, name in enumerate(signature.arguments()[:count]):
+    body = _in_memory(signature, captured, do, work)
+    for i, name in enumerate(signature.arguments()[: len(signature.inputs) - len(captured)]):
         body.place(name, signature.inputs[i], do(operator.getitem, inputs, i))
     for i, value in enumerate(signature.outputs):
         body.given[f"r{i}"] = do(_at(value), do(operator.getitem, results, i))
@@ -101,8 +100,7 @@ def addressed(
 
 def quad(signature: Signature, captured: Sequence[int], do: Any, x: Any, *work: Any) -> Any:
     """The number that a program gives for inputs that stand in `x` one after another."""
-    body = _Body(signature, do, ["work"], work)
-    body.place_captured(captured)
+    body = _in_memory(signature, captured, do, work)
     body.lay_out(x, 0, len(signature.inputs) - len(captured))
     (result,), holds = body.call_core()
     return do(select, body.all(holds), result, _NAN) if holds else result
@@ -114,12 +112,22 @@ def ode(
 ) -> None:  # fmt: skip
     """Write what a program gives for a number, a state, and what stands in `p` one after another,
     where it may."""
-    body = _Body(signature, do, ["work"], work)
-    body.place_captured(captured)
+    body = _in_memory(signature, captured, do, work)
     body.lay_out(u, 1, 2)
     body.lay_out(p, 2, len(signature.inputs) - len(captured))
     body.given |= {signature.arguments()[0]: t, "r0": du}
     body.run_unchecked()
+
+
+def _in_memory(
+    signature: Signature, captured: Sequence[int], do: Any, work: Iterable[Any]
+) -> "_Body":
+    """A body with scratch, and with its last inputs at the addresses `captured`."""
+    body = _Body(signature, do, ["work"], [do(pointers.pointer, x) for x in work])
+    first = len(signature.inputs) - len(captured)
+    for i, address in enumerate(captured, first):
+        body.place(signature.arguments()[i], signature.inputs[i], address)
+    return body
 
 
 def _at(value: Value) -> Any:
@@ -140,7 +148,7 @@ class _Body:
     def name_sizes(self) -> None:
         """Take the named sizes from the shapes of arrays."""
         for name, (i, axis) in self.signature.places.items():
-            self.given[name] = self._do(extent, self.given[f"a{i}"], axis)
+            self.given[name] = self._do(checks.extent, self.given[f"a{i}"], axis)
 
     def require_shapes(self, names: Iterable[str]) -> None:
         """Check the shapes of arrays among inputs and results, and what must hold of sizes."""
@@ -154,18 +162,25 @@ class _Body:
             for value in values.values()
         ]
         first = sum(name[0] == "a" for name in values)
-        message = f"{signature.name} was compiled for arguments {described(shapes[:first])}"
-        message += f" and results {described(shapes[first:])}" if first < len(shapes) else ""
-        fit = do(fits, tuple(shapes), *(given[name] for name in values))
-        do(require, fit, ValueError, message)
+        message = f"{signature.name} was compiled for arguments {checks.described(shapes[:first])}"
+        message += f" and results {checks.described(shapes[first:])}" if first < len(shapes) else ""
+        fit = do(checks.fits, tuple(shapes), *(given[name] for name in values))
+        do(checks.require, fit, ValueError, message)
+        self.require_sizes(values)
+
+    def require_sizes(self, names: Iterable[str]) -> None:
+        """Check the lengths of arrays that depend on named sizes, and what must hold of these."""
+        do, given, signature = self._do, self.given, self.signature
         self.name_sizes()
-        for name, value in values.items():
-            for axis, n in enumerate(value.shape):
+        for name in names:
+            for axis, n in enumerate(signature.value(name).shape):
                 if is_dynamic(n) and not signature.is_place(name, axis):
-                    same = do(operator.eq, do(extent, given[name], axis), evaluated(n, given, do))
-                    do(require, same, *refused_length(signature, name, axis, n))
+                    same = do(
+                        operator.eq, do(checks.extent, given[name], axis), value_of(n, given, do)
+                    )
+                    do(checks.require, same, *refused_length(signature, name, axis, n))
         for text, condition in signature.conditions.items():
-            do(require, condition.holds(given, do), *refused_condition(signature, text))
+            do(checks.require, condition.holds(given, do), *refused_condition(signature, text))
 
     def convert(self) -> None:
         """Take numbers in the dtypes of the inputs."""
@@ -174,22 +189,17 @@ class _Body:
             if not value.shape:
                 message = f"{signature.name}: an integer is out of bounds for {value.dtype}"
                 told = (message,) if value.dtype.kind in "iu" else ()
-                self.given[name] = self._do(number, value.dtype.name, self.given[name], *told)
+                self.given[name] = self._do(
+                    checks.number, value.dtype.name, self.given[name], *told
+                )
 
     def overlap(self) -> Any:
         """Whether a result shares memory with another array."""
         slots = self.signature.slots
         first = len(slots) - len(self.signature.arrays())
-        return self._do(meet, first, *(self.given[name] for name in slots))
+        return self._do(checks.meet, first, *(self.given[name] for name in slots))
 
     # -- places in memory -------------------------------------------------------------------------
-
-    def place_captured(self, captured: Sequence[int]) -> None:
-        """The last inputs lie at these addresses."""
-        if captured:
-            named = [*zip(self.signature.arguments(), self.signature.inputs, strict=True)]
-            for (name, value), address in zip(named[-len(captured) :], captured, strict=True):
-                self.place(name, value, address)
 
     def place(self, name: str, value: Value, address: Any) -> None:
         """An input lies at an address."""
@@ -207,15 +217,15 @@ class _Body:
 
     # -- the core ---------------------------------------------------------------------------------
 
-    def run(self) -> Any:
+    def run(self) -> Sequence[Any]:
         """Call the core with arrays, and raise where a check fails; the numbers of the result."""
         for name in [*self.signature.slots, *["work"] * self.signature.large]:
             self.given[name] = self._do(pointers.pointer, self.given[name])
         numbers, holds = self.call_core()
         for held, message in zip(holds, self.signature.messages, strict=True):
-            self._do(require, held, *message)
+            self._do(checks.require, held, *message)
         self.copy()
-        return numbers[0] if len(numbers) == 1 else tuple(numbers) or None
+        return numbers
 
     def run_unchecked(self) -> None:
         """Call the core with pointers; where a check fails, results become nan."""
@@ -239,7 +249,7 @@ class _Body:
         if signature.packed:
             table = [given[name] if name in names else 0 for name in signature.slots]
             operands = [given[name] for name in names if name[0] == "x"]
-            operands.insert(0, self._do(addresses, *table))
+            operands.insert(0, self._do(checks.addresses, *table))
         operands += [given[name] for name in (*["work"] * signature.large, *signature.places)]
         count = len(signature.scalars())
         found = self._do.core(count + len(signature.messages), *operands)
@@ -248,7 +258,7 @@ class _Body:
     def copy(self) -> None:
         """Write the results that are copies of an input or of another result."""
         for i, source in self.signature.memory.copies.items():
-            size = evaluated(self.signature.outputs[i].size, self.given, self._do)
+            size = value_of(self.signature.outputs[i].size, self.given, self._do)
             place = self.given[self.signature.name_of(source)]
             self._do(pointers.move, self.given[f"r{i}"], place, size)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...compiler.kernel import Kernel, home_of, kernel_from_ir, kernel_from_source
+from ...compiler.kernel import Kernel, kernel_from_source
 from ...compiler.linked import Linked
 from ...compiler.straight import Straight
 from ...ir.sizes import is_dynamic
@@ -38,14 +38,8 @@ class Entry:
 
     def kernel(self) -> Kernel:
         """The compiled function."""
-        if not self.shell:
-            return kernel_from_ir(self.parts[0], home_of(self.parts[0]))
-        return kernel_from_source(self.name, self.module(), shell=True)
-
-    def module(self) -> str:
-        """The text of the shell's module."""
-        imports = [f"from {home_of(part)} import {part.name}\n" for part in self.parts]
-        return f"{header(self.shell).rstrip()}\n{''.join(imports)}\n\n{self.shell}"
+        text = header(self.shell) + self.shell if self.shell else ""
+        return kernel_from_source(self.name, text, bool(self.shell), self.parts)
 
 
 def entry(signature: Signature, name: str, linked: Linked | None = None) -> Entry:

@@ -6,20 +6,22 @@ a table of addresses; numbers, scratch memory and lengths that are known at run 
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from ...capi.entry import Array, Number, Result, entry
+from ...compiler import pointers
+from ...compiler.argument_checks import addresses, extent, require
 from ...compiler.linked import Linked
 from ...compiler.llvm_ops import BOOL, llvm_type
 from ...compiler.llvm_writer import result_type
 from ...compiler.machine import machine_code
-from ...ir.formulas import evaluated
 from ...ir.sizes import is_dynamic
-from .signature import Signature, refused_condition, refused_length
+from . import bodies
+from .signature import Signature
 
 _OPERATORS = {
     operator.add: "add", operator.mul: "mul", operator.floordiv: "sdiv", operator.eq: "icmp eq",
@@ -31,20 +33,6 @@ _WIDENED = {"f": "fpext", "i": "sext", "u": "zext", "b": "zext"}
 _DTYPES = {kind: np.dtype(wide) for kind, wide in zip("fiub", ("f8", "i8", "u8", "?"), strict=True)}
 
 
-def core_types(signature: Signature) -> tuple[str, list[str]]:
-    """The types of the core's result and of its parameters."""
-    dtypes = [signature.outputs[i].dtype for i in signature.scalars()]
-    result = result_type([*dtypes, *(BOOL for _ in signature.messages)])
-    values = signature.inputs
-    if signature.packed:
-        parameters = ["ptr", *(llvm_type(v.dtype) for v in values if not v.shape)]
-    else:
-        parameters = ["ptr" if v.shape else llvm_type(v.dtype) for v in values]
-        parameters += ["ptr"] * len(signature.memory.written)
-    parameters += ["ptr"] * signature.large + ["i64"] * len(signature.places)
-    return result, parameters
-
-
 def machine_entry(signature: Signature, core: Linked, result: Result, keeps_gil: bool) -> Callable:
     """The entry for Python of a program with this core; it returns `result`."""
     run, name = Run(signature, core.name), signature.name
@@ -54,108 +42,113 @@ def machine_entry(signature: Signature, core: Linked, result: Result, keeps_gil:
 
 
 class Run:
-    """The code for a signature, in `text`: it calls the function `core`.
+    """The code for a signature, in `text`: it calls the function `core`. As `do` of a body of an
+    entry it writes LLVM assembly.
 
     `parameters`, `slots` and `dtypes` are those of the entry; `messages` are the exceptions that
     the code asks for.
     """
 
     def __init__(self, signature: Signature, core: str):
-        self.signature, self._core = signature, core
+        self._signature, self._core = signature, core
         self.parameters: list[Array | Number] = []
         self.messages: list[tuple[type, str]] = []
         self.dtypes = [_DTYPES[signature.outputs[i].dtype.kind] for i in signature.scalars()]
         self._lines: list[str] = []
         self._names, self._free = count(), count(len(signature.slots))
-        self._values: dict[str, str] = {}  # of arguments, results and sizes
-        lengths = self._lay_out()
-        self._check(lengths)
-        self._call()
+        self._lengths: dict[tuple[str, int], str] = {}  # of pointers, along axes
+        self._kinds = {"%words": "ptr"}  # the types of operands
+        self._sizes: dict[str, int] = {}  # of the elements of pointers
+        self._store(bodies.python(signature, self, *self._lay_out()))
         self.slots = next(self._free)
         lines = ["define i32 @run(ptr %words, ptr %numbers) {", *self._lines, "}"]
         if signature.memory.copies:
             lines.append("declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)")
         self.text = "\n".join([*lines, ""])
 
-    def _lay_out(self) -> dict[tuple[str, int], str]:
-        """Give each argument its slot and load it; the lengths that are known at run time."""
-        signature, found = self.signature, {}
-        places = [*zip(signature.arguments(), signature.inputs, strict=True)]
-        places += [(f"r{i}", signature.outputs[i]) for i in signature.arrays()]
-        for name, value in places:
+    def _lay_out(self) -> Iterator[str]:
+        """Give each argument its slot, and load it with the lengths that are known at run time."""
+        for name in bodies.values_of(self._signature):
+            if name == "work":
+                shape, dtype, slot = (~next(self._free),), np.dtype(np.uint8), next(self._free)
+                self.parameters.append(Array(dtype, shape, slot))
+                yield self._loaded(slot, "ptr")
+                continue
+            value = self._signature.value(name)
             if not value.shape:
                 slot = next(self._free)
                 self.parameters.append(Number(value.dtype, slot))
-                self._values[name] = self._loaded(slot, llvm_type(value.dtype))
+                yield self._loaded(slot, llvm_type(value.dtype))
                 continue
             lengths = [~next(self._free) if is_dynamic(n) else int(n) for n in value.shape]
-            slot, is_result = signature.slots[name], name[0] == "r"
+            slot, is_result = self._signature.slots[name], name[0] == "r"
             self.parameters.append(Array(value.dtype, tuple(lengths), slot, is_result))
-            self._values[name] = self._loaded(slot, "ptr")
+            pointer = self._loaded(slot, "ptr")
+            self._sizes[pointer] = value.dtype.itemsize
             for axis, n in enumerate(lengths):
                 if n < 0:
-                    found[name, axis] = self._loaded(~n, "i64")
-        if signature.large:
-            slot = next(self._free)
-            self.parameters.append(Array(np.dtype(np.uint8), (~next(self._free),), slot))
-            self._values["w"] = self._loaded(slot, "ptr")
-        for name, (i, axis) in signature.places.items():
-            self._values[name] = found[f"a{i}", axis]
-        return found
+                    self._lengths[pointer, axis] = self._loaded(~n, "i64")
+            yield pointer
 
-    def _check(self, lengths: dict[tuple[str, int], str]) -> None:
-        """Check lengths against their formulas, and conditions on sizes."""
-        signature = self.signature
-        for (name, axis), found in lengths.items():
-            values = signature.inputs if name[0] == "a" else signature.outputs
-            n = values[int(name[1:])].shape[axis]
-            expected = evaluated(n, self._values, self._computed)
-            if expected != found:
-                same = self._emit(f"icmp eq i64 {found}, {expected}")
-                self._require(same, refused_length(signature, name, axis, n))
-        for text, condition in signature.conditions.items():
-            holds = condition.holds(self._values, self._computed)
-            self._require(holds, refused_condition(signature, text))
-
-    def _call(self) -> None:
-        """Call the core, and write the results that are copies, and its numbers."""
-        signature = self.signature
-        result, kinds = core_types(signature)
-        names = signature.arguments()
-        if signature.packed:
-            operands = ["%words", *(self._values[name] for name in names if name[0] == "x")]
-        else:
-            operands = [self._values[name] for name in names]
-            operands += [self._values[f"r{i}"] for i in signature.memory.written]
-        operands += [self._values["w"]] if signature.large else []
-        operands += [self._values[name] for name in signature.places]
-        given = ", ".join(map(" ".join, zip(kinds, operands, strict=True)))
-        call = f"call {result} @{self._core}({given})"
-        core = ""
-        if result == "void":
-            self._lines.append(f"  {call}")
-        else:
-            core = self._emit(call)
-        total = len(self.dtypes) + len(signature.messages)
-        values = [core] * total if total < 2 else [
-            self._emit(f"extractvalue {result} {core}, {k}") for k in range(total)
-        ]  # fmt: skip
-        for value, message in zip(values[len(self.dtypes) :], signature.messages, strict=True):
-            self._require(value, message)
-        for i, source in signature.memory.copies.items():
-            size = signature.outputs[i].size * signature.outputs[i].dtype.itemsize
-            size = evaluated(size, self._values, self._computed)
-            to, start = self._values[f"r{i}"], self._values[signature.name_of(source)]
-            copy = f"@llvm.memmove.p0.p0.i64(ptr {to}, ptr {start}, i64 {size}, i1 false)"
-            self._lines.append(f"  call void {copy}")
-        for k, i in enumerate(signature.scalars()):
-            dtype, value = signature.outputs[i].dtype, values[k]
+    def _store(self, numbers: Sequence[str]) -> None:
+        """End with the numbers of the result in their places."""
+        for k, (i, value) in enumerate(zip(self._signature.scalars(), numbers, strict=True)):
+            dtype = self._signature.outputs[i].dtype
             kind, wide = llvm_type(dtype), _WIDE[dtype.kind]
             if kind != wide:
                 value = self._emit(f"{_WIDENED[dtype.kind]} {kind} {value} to {wide}")
             place = self._emit(f"getelementptr i64, ptr %numbers, i64 {k}")
             self._lines.append(f"  store {wide} {value}, ptr {place}")
         self._lines.append("  ret i32 0")
+
+    # -- what bodies do -------------------------------------------------------------------------
+
+    def __call__(self, function: Any, *operands: Any) -> Any:
+        if function is require:
+            return self._require(*operands)
+        if function is extent:
+            return self._lengths[operands]
+        if function is pointers.pointer:
+            return operands[0]
+        if function is addresses:  # those of arrays stand at its beginning
+            return "%words"
+        if function is pointers.move:
+            return self._move(*operands)
+        left, right = operands
+        if function is operator.floordiv:  # no size below 1 divides where conditions hold
+            is_positive = self._emit(f"icmp sgt i64 {right}, 0")
+            right = self._emit(f"select i1 {is_positive}, i64 {right}, i64 1")
+        return self._emit(f"{_OPERATORS[function]} i64 {left}, {right}")
+
+    def core(self, count: int, *operands: str) -> list[str]:
+        """Call the core."""
+        dtypes = [self._signature.outputs[i].dtype for i in self._signature.scalars()]
+        result = result_type([*dtypes, *(BOOL for _ in self._signature.messages)])
+        given = ", ".join(f"{self._kinds[x]} {x}" for x in operands)
+        call = f"call {result} @{self._core}({given})"
+        if not count:
+            self._lines.append(f"  {call}")
+            return []
+        whole = self._emit(call)
+        if count == 1:
+            return [whole]
+        return [self._emit(f"extractvalue {result} {whole}, {k}") for k in range(count)]
+
+    def _require(self, condition: str, error: type, message: str) -> None:
+        """Have an exception raised where a condition does not hold."""
+        self.messages.append((error, message))
+        n = len(self.messages)
+        self._lines += [
+            f"  br i1 {condition}, label %good{n}, label %bad{n}",
+            f"bad{n}:",
+            f"  ret i32 {n}",
+            f"good{n}:",
+        ]
+
+    def _move(self, to: str, source: str, count: Any) -> None:
+        size = self._emit(f"mul i64 {count}, {self._sizes[to]}")
+        copy = f"@llvm.memmove.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)"
+        self._lines.append(f"  call void {copy}")
 
     # -- instructions ---------------------------------------------------------------------------
 
@@ -169,23 +162,8 @@ class Run:
         """The word in a slot, as a value of this type."""
         place = self._emit(f"getelementptr i64, ptr %words, i64 {slot}")
         if kind == "i1":
-            return self._emit(f"icmp ne i8 {self._emit(f'load i8, ptr {place}')}, 0")
-        return self._emit(f"load {kind}, ptr {place}")
-
-    def _require(self, condition: str, message: tuple[type, str]) -> None:
-        """Have an exception raised where a condition does not hold."""
-        self.messages.append(message)
-        n = len(self.messages)
-        self._lines += [
-            f"  br i1 {condition}, label %good{n}, label %bad{n}",
-            f"bad{n}:",
-            f"  ret i32 {n}",
-            f"good{n}:",
-        ]
-
-    def _computed(self, function: Callable, left: Any, right: Any) -> str:
-        """An operation on integers."""
-        if function is operator.floordiv:  # no size below 1 divides where conditions hold
-            is_positive = self._emit(f"icmp sgt i64 {right}, 0")
-            right = self._emit(f"select i1 {is_positive}, i64 {right}, i64 1")
-        return self._emit(f"{_OPERATORS[function]} i64 {left}, {right}")
+            found = self._emit(f"icmp ne i8 {self._emit(f'load i8, ptr {place}')}, 0")
+        else:
+            found = self._emit(f"load {kind}, ptr {place}")
+        self._kinds[found] = kind
+        return found
