@@ -1,4 +1,4 @@
-"""Compiles the function that an `Emitter` has built, and wraps it as a built-in function."""
+"""Compiles the function that an `Emitter` has built."""
 
 import ctypes
 from collections.abc import Callable
@@ -8,12 +8,10 @@ from typing import Any, cast
 import llvmlite.binding as llvm
 
 from ..compiler.kernel import undisturbed
-from ..runtime.layout import prototype
+from ..runtime.vectorcall import builtin
 from .emitter import Emitter
 
-__all__ = ["builtin", "c_function", "compiled", "slots"]
-
-FASTCALL = 0x80 | 0x02  # with keywords
+__all__ = ["c_function", "compiled", "slots"]
 
 
 @cache
@@ -40,37 +38,10 @@ def compiled(emitter: Emitter, level: int = 0) -> int:
         return engine.get_function_address(emitter.function.name)
 
 
-_POINTER = ctypes.c_void_p
-
-
-class Definition(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-_new_function = prototype(
-    "PyCFunction_NewEx", ctypes.py_object, _POINTER, ctypes.py_object, _POINTER
-)
-
-
 def c_function(write: Callable[[], Emitter], general: Callable) -> Callable:
     """Compile the function that an emitter writes, which calls `general` for arguments that it does
     not handle."""
     return builtin(general.__name__, compiled(write()), (general,))
-
-
-def builtin(name: str, address: int, own: tuple) -> Callable:
-    """Wrap the C function at an address as a built-in function whose `self` is `own`.
-
-    CPython keeps the address of the method definition and a reference to `own`, so a reference to
-    the method definition is added to `own`.
-    """
-    definition = Definition(name.encode(), address, FASTCALL, None)
-    return _new_function(ctypes.addressof(definition), (*own, definition), None)
 
 
 def slots(kind: type, *names: str) -> dict[str, int]:

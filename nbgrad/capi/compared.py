@@ -11,8 +11,9 @@ import numpy as np
 
 from ..runtime import layout
 from ..runtime.layout import IS_KNOWN
+from ..runtime.vectorcall import builtin
 from . import emitter as native
-from .builtin import builtin, compiled
+from .builtin import compiled
 from .emitter import INT, WORD, Emitter, word
 
 __all__ = ["Table", "calls"]

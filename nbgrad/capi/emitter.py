@@ -329,22 +329,3 @@ class Emitter:
     def copied(self, x: Any) -> Any:
         """A copy of an array."""
         return self.made(self.call(word(layout.copy_address()), WORD, x, INT(0)))
-
-    def demand_array(self, x: Any, dtype: np.dtype, lengths: list[Any]) -> None:
-        """Call the definition unless x is a contiguous array of this dtype and shape."""
-        self.demand(self.is_a(x, ARRAY))
-        self.demand(self.equal(self.dtype(x), self.constant(dtype)))
-        flags = self.build.and_(self.load(x, layout.FLAGS, INT), ir.Constant(INT, _IN_ORDER))
-        self.demand(self.equal(flags, ir.Constant(INT, _IN_ORDER)))
-        self.demand(self.equal(self.load(x, layout.NDIM, INT), ir.Constant(INT, len(lengths))))
-        if lengths:
-            found = self.load(x, layout.LENGTHS)
-            for i, length in enumerate(lengths):
-                self.demand(self.equal(self.load(found, 8 * i), length))
-
-    def new_array(self, dtype: np.dtype, ndim: int, lengths: Any) -> Any:
-        """A new array; `lengths` is the address of its shape."""
-        kind = self.handed(self.held(self.constant(dtype)))
-        unset = [word(0), word(0), ir.Constant(INT, 0), word(0)]
-        operands = word(ARRAY), kind, ir.Constant(INT, ndim), lengths, *unset
-        return self.made(self.call(word(layout.new_array_address()), WORD, *operands))

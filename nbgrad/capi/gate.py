@@ -18,7 +18,8 @@ import numpy as np
 
 from ..compiler.numba_api import cpu_target, typeof_impl
 from ..runtime.layout import IS_KNOWN, prototype
-from .builtin import FASTCALL, Definition, compiled, slots
+from ..runtime.vectorcall import FASTCALL, Definition
+from .builtin import compiled, slots
 from .emitter import ARRAY, INT, VOID, WORD, Emitter, word
 
 __all__ = ["gate", "is_tracing", "is_tracking", "plain_of"]

@@ -3,7 +3,7 @@ for the entry from Python."""
 
 import sys
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,16 +19,7 @@ from .llvm_function import FunctionModule
 from .numba_api import numpy_support
 from .numba_arrays import part_of
 
-__all__ = ["Described", "Edge"]
-
-
-@dataclass(frozen=True)
-class Described:
-    """The function with Numba's calling convention, as its entry from Python sees it."""
-
-    llvm: Any
-    result: Any
-    raises: bool
+__all__ = ["Edge", "exception_class"]
 
 
 class Edge:
@@ -48,7 +39,7 @@ class Edge:
             raise Unsupported("functions that are defined elsewhere")
         self.result = _numba_result(self._entry.result)
 
-    def describe(self, target: Any, module: Any, described: Any) -> Described:
+    def describe(self, target: Any, module: Any, described: Any) -> None:
         """Add the function with Numba's calling convention to a module: it calls ours."""
         llvm, name = target.declare_function(module, described), described.qualname
         if "wide" in self._function.attributes:  # as it is inlined here
@@ -64,7 +55,6 @@ class Edge:
         ]
         function = self._function
         dtypes = self._module.results_of(function)
-        raises = self._module.may_raise(function)
         results = [target.get_value_type(numpy_support.from_dtype(dtype)) for dtype in dtypes]
         whole: Any = ir.VoidType()
         if results:
@@ -76,17 +66,16 @@ class Edge:
         parts = [found] if len(results) == 1 else [
             builder.extract_value(found, i) for i in range(len(results))
         ]  # fmt: skip
-        if raises:
+        if self._module.may_raise(function):
             status, *parts = parts
             for i, (kind, message) in enumerate(self._module.errors):
                 failed = builder.icmp_signed("==", status, status.type(i + 1))
                 with cgutils.if_unlikely(builder, failed):
                     target.call_conv.return_user_exc(
-                        builder, _class(kind), (message,), loc=None, func_name=name
+                        builder, exception_class(kind), (message,), loc=None, func_name=name
                     )
         value = _tree(target, builder, self._entry.result, iter(parts))
         target.call_conv.return_value(builder, target.get_return_value(builder, self.result, value))
-        return Described(llvm, self.result, raises)
 
     def add_to(self, library: Any, module: Any) -> None:
         """Add the LLVM code of a module, and of the functions that it calls, to a library."""
@@ -109,7 +98,7 @@ def _declared_name(line: str) -> str:
     return line.partition("@")[2].partition("(")[0] if line.startswith("declare ") else ""
 
 
-def _class(name: str) -> type:
+def exception_class(name: str) -> type:
     """The class of an exception, named after its module."""
     module, _, own = name.rpartition(".")
     return getattr(sys.modules[module or "builtins"], own)

@@ -7,7 +7,7 @@ from typing import Any
 from numba.core import types
 
 from .edge import Edge
-from .externals import know_runtime
+from .externals import know_runtime, refresh
 from .front.syntax import Unsupported
 from .numba_api import (
     Environment,
@@ -15,16 +15,16 @@ from .numba_api import (
     PythonFunctionDescriptor,
     _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]
     compile_result,
+    rtsys,
     signature,
 )
-from .python_entry import add_entry
 
 
 def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> Any:
     """The compiled result of a function for the types in Numba's `state`, its code in `library`.
 
-    One that `is_called` from Python gets an entry; others are only linked into their callers.
-    Raises Unsupported for a function or types outside of what the front end reads.
+    One that `is_called` from Python gets Numba's entry; others have entries of ours, or are only
+    linked into their callers. Raises Unsupported where Numba has to compile it.
     """
     if state.return_type is not None or state.locals:
         raise Unsupported("types that are said beforehand")
@@ -46,9 +46,11 @@ def compiled(function: Callable, state: Any, library: Any, is_called: bool) -> A
     with target.push_code_library(library):
         module = library.create_ir_module(described.unique_name)
         target.declare_env_global(module, target.get_env_name(described))
-        emitted = edge.describe(target, module, described)
+        edge.describe(target, module, described)
         if is_called:
-            add_entry(target, library, emitted, described, environment, flags.release_gil)
+            refresh(target)
+            library.add_linking_library(rtsys.library)
+            target.create_cpython_wrapper(library, described, environment, None, flags.release_gil)
         edge.add_to(library, module)
     library.finalize()
     if is_called:

@@ -1,9 +1,10 @@
 """`Kernel`, a function that is compiled at its first call, and the decorators that make kernels.
 
-Numba's dispatcher checks the types of the arguments of a kernel and calls the machine code. Our
-front end compiles it (`pipeline.py`), or the disk cache has it. Kernels take arrays and numbers by
-position, write into output arrays of the caller, and allocate nothing. With
-`NUMBA_DISABLE_JIT` set they run as plain Python.
+An entry for the types of its arguments checks these and calls the machine code (`kernel_call.py`).
+Our front end compiles it, or the disk cache has it. For code that Numba compiles, each kernel also
+has a dispatcher of Numba (`pipeline.py`). Kernels take arrays and numbers by position, write into
+output arrays of the caller, and allocate nothing. With `NUMBA_DISABLE_JIT` set they run as plain
+Python.
 """
 
 import contextlib
@@ -13,16 +14,26 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..runtime.gc_freeze import uncollected
+from ..runtime.layout import IS_KNOWN
 from ..runtime.signals import held_back
 from .cache import counts
 from .forks import fork_safe
 from .front.syntax import TEXTS
-from .numba_api import Compiler, CPUDispatcher, complaint, config, global_compiler_lock, is_theirs
+from .numba_api import (
+    Compiler,
+    CPUDispatcher,
+    complaint,
+    config,
+    global_compiler_lock,
+    is_theirs,
+    numpy_support,
+)
 from .numba_cache import attach
 from .pipeline import Inside, Outside, Shell
 from .sources import of_code
@@ -38,8 +49,19 @@ _build_lock = fork_safe(threading.RLock())
 _kernels: dict[tuple[str, str, bool], "Kernel"] = {}
 
 
+class KernelDispatcher(CPUDispatcher):
+    """Numba's dispatcher, for code that Numba compiles. Python's calls are those of `__call__`, a
+    slot: an entry of ours. A call without one raises AttributeError."""
+
+    __slots__ = ("__call__",)
+
+    def _reduce_class(self) -> type:
+        return CPUDispatcher  # a copy in another process has no entry of ours
+
+
 def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any:
-    """Numba's compiled function, or the function itself where DISABLED.
+    """Numba's compiled function, or the function itself where DISABLED. One of `Outside` has
+    no entry of Numba's: it is a `KernelDispatcher`.
 
     That is settled at the import: half of the kernels are Numba's where it is told later to
     compile nothing, and the rest must be too.
@@ -47,7 +69,8 @@ def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any
     if DISABLED:
         return function
     settings = {"nopython": True, "boundscheck": None, **options}
-    return CPUDispatcher(function, targetoptions=settings, pipeline_class=pipeline)
+    kind = KernelDispatcher if pipeline is Outside and IS_KNOWN else CPUDispatcher
+    return kind(function, targetoptions=settings, pipeline_class=pipeline)
 
 
 class Kernel:
@@ -78,8 +101,7 @@ class Kernel:
             try:
                 return object.__getattribute__(self, name)
             except AttributeError:
-                content = self._content or of_code(self.function.__code__)
-                self.dispatcher = _dispatcher(self.function, content, self._pipeline)
+                self.dispatcher = self._dispatcher()
                 return self.dispatcher
 
     def __call__(self, *args):
@@ -88,6 +110,35 @@ class Kernel:
 
     def __repr__(self):
         return f"<kernel {self.name}>"
+
+    @property
+    def content(self) -> str:
+        """The text that its machine code follows from, or a hash of it."""
+        return self._content or of_code(self.function.__code__)
+
+    def code(self, kinds: tuple[Any, ...]) -> Any:
+        """The machine code for types of arguments, as `kernel_call.code_of` gives it."""
+        from .kernel_call import code_of  # which is compiled by this
+
+        return code_of(self.function, self.content, kinds)
+
+    def prepare(self, dtypes: Sequence[np.dtype]) -> None:
+        """Compile it for numbers now, so that no call does."""
+        if IS_KNOWN:
+            self.code(tuple(dtypes))
+        else:
+            self.dispatcher.compile(tuple(map(numpy_support.from_dtype, dtypes)))
+
+    def _dispatcher(self) -> Any:
+        from .kernel_call import Overloads  # which is compiled by this
+
+        if DISABLED:
+            return np.errstate(all="ignore")(readable(self.function))
+        dispatcher = jitted(self.function, self._pipeline, no_cfunc_wrapper=True, **_FLAGS)
+        if isinstance(dispatcher, KernelDispatcher):
+            Overloads(self, partial(setattr, dispatcher, "__call__"))
+        attach(dispatcher, self.name, self.content)
+        return guarded(dispatcher)
 
 
 def kernel(function: Callable) -> Kernel:
@@ -264,11 +315,3 @@ def guarded(dispatcher: Any) -> Any:
 
     dispatcher.compile = compile_whole
     return dispatcher
-
-
-def _dispatcher(function: Callable, content: str, pipeline: type) -> Callable:
-    if DISABLED:  # pyright: ignore[reportAttributeAccessIssue]
-        return np.errstate(all="ignore")(readable(function))
-    dispatcher = jitted(function, pipeline, no_cfunc_wrapper=True, **_FLAGS)
-    attach(dispatcher, function.__name__, content)
-    return guarded(dispatcher)

@@ -31,7 +31,7 @@ from .llvm import FunctionWriter, Module, ascii_name, result_type
 from .llvm_instructions import instruction
 from .llvm_ops import Value, llvm_type, memory_type
 
-__all__ = ["FunctionModule", "write_function"]
+__all__ = ["FunctionModule", "assembly", "write_function"]
 
 _STATUS = np.dtype(np.int32)
 
@@ -97,6 +97,16 @@ class FunctionModule(Module):
     def results_of(self, function: Function) -> list[np.dtype]:
         """The dtypes of what a function returns, with its status."""
         return [_STATUS] * self.may_raise(function) + list(function.results)
+
+
+def assembly(function: Function, symbol: str, module: FunctionModule | None = None) -> str:
+    """The assembly of a function under a symbol, with the functions that it calls, which an empty
+    module gets."""
+    module = module or FunctionModule()
+    name = module.name_of_function(function)
+    text = "\n".join([*module.intrinsics.values(), *module.texts(), ""])
+    kind = result_type(module.results_of(function))
+    return text.replace(f"define internal {kind} @{name}(", f"define {kind} @{symbol}(")
 
 
 def write_function(module: FunctionModule, function: Function) -> str:

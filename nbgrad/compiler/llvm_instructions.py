@@ -182,21 +182,19 @@ def _library(writer: Any, name: str, given: Sequence[Value], results: Any) -> li
     return [Value(writer.emit(f"call {writer.flags}{kind} @{symbol}({text})"), dtype)]
 
 
-def _extern(writer: Any, name: str, given: Sequence[Value | str], results: Any) -> list[Value]:
-    """A call of a C function that returns an int."""
+def _c_function(writer: Any, name: str, given: Sequence[Any], results: Any) -> list[Value]:
+    """A call of a C function by its name, or at the address that stands first."""
+    kind, function = result_type(results), f"@{name}"
+    if not name:
+        function, given = writer.emit(f"inttoptr i64 {given[0].text} to ptr"), given[1:]
     kinds = ["ptr" if isinstance(x, str) else llvm_type(x.dtype) for x in given]
-    writer.module.intrinsics[name] = f"declare i32 @{name}({', '.join(kinds)})"
-    return _c_call(writer, f"@{name}", given)
-
-
-def _at_address(writer: Any, name: str, given: Sequence[Any], results: Any) -> list[Value]:
-    pointer = writer.emit(f"inttoptr i64 {given[0].text} to ptr")
-    return _c_call(writer, pointer, given[1:])
-
-
-def _c_call(writer: Any, function: str, given: Sequence[Value | str]) -> list[Value]:
-    texts = [f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given]
-    writer.add(f"call i32 {function}({', '.join(texts)})")
+    if name:
+        writer.module.intrinsics[name] = f"declare {kind} @{name}({', '.join(kinds)})"
+    texts = (x if isinstance(x, str) else x.text for x in given)
+    call = f"call {kind} {function}({', '.join(map(' '.join, zip(kinds, texts, strict=True)))})"
+    if results:
+        return [Value(writer.emit(call), results[0])]
+    writer.add(call)
     return []
 
 
@@ -330,5 +328,5 @@ def _scipy(writer: Any, name: str, given: Sequence[Value], results: Any) -> list
 
 _FUNCTIONS: dict[str, Callable[[Any, str, Any, Any], list[Value]]] = {
     "hidden": _hidden, "libm": _library, "symbol": _symbol, "image": _image, "scipy": _scipy,
-    "linked": _linked, "written": _written, "extern": _extern, "at_address": _at_address,
+    "linked": _linked, "written": _written, "c_function": _c_function,
 }  # fmt: skip

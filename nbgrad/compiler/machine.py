@@ -20,10 +20,10 @@ from .kernel import undisturbed
 from .numba_api import config, cpu_target, get_host_cpu_features
 from .optimizer import optimize
 
-__all__ = ["machine_code", "optimized"]
+__all__ = ["described_code", "machine_code", "optimized"]
 
 _LENGTH = struct.Struct("<Q")
-_known: dict[str, dict[str, int]] = {}
+_known: dict[str, tuple[dict[str, int], Any]] = {}
 
 
 def machine_code(
@@ -44,15 +44,28 @@ def machine_code(
 
     Raises RuntimeError for assembly that is wrong, and ImportError for symbols that are missing.
     """
-    file = file_name(name, text, *_target())
+    return described_code(name, text, lambda: (text, link_in, None), is_counted)[0]
+
+
+def described_code(
+    name: str,
+    content: str,
+    write: Callable[[], tuple[str, Callable[[], Iterable[Any]], Any]],
+    is_counted: bool = True,
+    improve: Callable[[Any, Any], None] = optimize,
+) -> tuple[dict[str, int], Any]:
+    """The same for assembly that follows from a name, a `content` and nbgrad's sources. On a cache
+    miss, `write` gives it with `link_in` and facts for JSON, which are returned with the addresses;
+    `improve` optimizes it for the machine."""
+    file = file_name(name, content, *_target())
     if file not in _known:
         with undisturbed():
             if file not in _known:
-                _load_or_compile(file, text, link_in, is_counted)
+                _load_or_compile(file, write, is_counted, improve)
     return _known[file]
 
 
-def _load_or_compile(file: str, text: str, link_in: Callable, is_counted: bool) -> None:
+def _load_or_compile(file: str, write: Callable, is_counted: bool, improve: Callable) -> None:
     turn = turn_for(file)
     try:
         found = loaded(file, lambda blob: _in_process(*_unpacked(blob)), is_counted)
@@ -60,7 +73,9 @@ def _load_or_compile(file: str, text: str, link_in: Callable, is_counted: bool) 
             _known[file] = found
             return
         with compiling:
-            header, code = _compiled(file, text, link_in)
+            text, link_in, facts = write()
+            header, code = _compiled(file, text, link_in, improve)
+            header["facts"] = facts
             _known[file] = _in_process(header, code)
         written = json.dumps(header, separators=(",", ":")).encode()
         save(file, lambda: (_LENGTH.pack(len(written)), written, code), is_counted)
@@ -69,11 +84,13 @@ def _load_or_compile(file: str, text: str, link_in: Callable, is_counted: bool) 
             turn.end()
 
 
-def _compiled(file: str, text: str, link_in: Callable) -> tuple[dict[str, Any], bytes]:
+def _compiled(
+    file: str, text: str, link_in: Callable, improve: Callable
+) -> tuple[dict[str, Any], bytes]:
     """Names of functions, with symbols that nothing else in the process has; needed symbols; object
     code."""
     suffix = file.rpartition("-")[2].partition(".")[0]
-    module, functions = optimized(text, link_in, suffix)
+    module, functions = optimized(text, link_in, suffix, improve)
     needed = [
         each.name for each in (*module.functions, *module.global_variables)
         if each.is_declaration and not each.name.startswith("llvm.")
@@ -82,7 +99,9 @@ def _compiled(file: str, text: str, link_in: Callable) -> tuple[dict[str, Any], 
     return {"functions": functions, "needed": sorted(needed)}, code
 
 
-def optimized(text: str, link_in: Callable, suffix: str = "") -> tuple[Any, dict[str, str]]:
+def optimized(
+    text: str, link_in: Callable, suffix: str = "", improve: Callable = optimize
+) -> tuple[Any, dict[str, str]]:
     """The optimized module of assembly, and the symbols of its functions, which end with a
     suffix."""
     machine = _machine()
@@ -99,7 +118,7 @@ def optimized(text: str, link_in: Callable, suffix: str = "") -> tuple[Any, dict
         module.link_in(other)
     internalize(module, symbols)
     module.verify()
-    optimize(module, machine)
+    improve(module, machine)
     return module, functions
 
 
@@ -109,16 +128,15 @@ def _unpacked(blob: memoryview) -> tuple[dict[str, Any], bytes]:
     return json.loads(bytes(blob[_LENGTH.size : start])), bytes(blob[start:])
 
 
-def _in_process(header: dict[str, Any], code: bytes) -> dict[str, int]:
-    """Load object code: the addresses of its functions."""
+def _in_process(header: dict[str, Any], code: bytes) -> tuple[dict[str, int], Any]:
+    """Load object code: the addresses of its functions, and facts."""
     _require(header["needed"])
     find_blas(code)
     engine = _engine()
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return {
-        plain: engine.get_function_address(symbol) for plain, symbol in header["functions"].items()
-    }
+    symbols = header["functions"].items()
+    return {plain: engine.get_function_address(each) for plain, each in symbols}, header["facts"]
 
 
 def _require(names: Iterable[str]) -> None:

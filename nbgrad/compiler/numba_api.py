@@ -34,7 +34,6 @@ try:
     from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
     from numba.core import cgutils, compiler, config, environment
     from numba.core.bytecode import FunctionIdentity
-    from numba.core.callwrapper import PyCallWrapper
     from numba.core.ccallback import CFunc
     from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
     from numba.core.compiler import Compiler, CompilerBase, compile_result
@@ -68,7 +67,6 @@ _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
     (cpu_target, "typing_context"),
     (typeof_impl, "dispatch register"),
     (CompilerBase, "compile_extra define_pipelines"),
-    (PyCallWrapper, "build build_wrapper"),
     (CPUDispatcher, "compile"),
     (FunctionIdentity, "from_function"),
     (Environment, "from_fndesc"),
@@ -80,7 +78,7 @@ for _owner, _names in _ATTRIBUTES:
 
 __all__ = [
     "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase", "Environment",
-    "FunctionDescriptor", "FunctionIdentity", "JITCodeLibrary", "PyCallWrapper",
+    "FunctionDescriptor", "FunctionIdentity", "JITCodeLibrary",
     "PythonFunctionDescriptor", "Signature", "_dynfunc", "_nrt_python", "cgutils",
     "compile_result", "compiler", "complaint", "config", "cpu_target",
     "environment", "ffi", "get_host_cpu_features", "global_compiler_lock", "is_theirs",

@@ -6,7 +6,7 @@ from llvmlite import binding
 
 from .numba_api import config
 
-__all__ = ["optimize"]
+__all__ = ["optimize", "tidy"]
 
 
 def optimize(module: Any, machine: Any) -> None:
@@ -26,6 +26,20 @@ def optimize(module: Any, machine: Any) -> None:
     manager.run(module, builder)
     builder = _builder(machine, min(config.OPT, 2))  # pyright: ignore[reportAttributeAccessIssue]
     manager = builder.getModulePassManager()
+    manager.run(module, builder)
+
+
+def tidy(module: Any, machine: Any) -> None:
+    """Inline what has to be, and keep variables in registers: enough for code without hot loops, in
+    a tenth of the time."""
+    builder = _builder(machine, 0)
+    manager: Any = builder.getModulePassManager()
+    manager.add_always_inliner_pass()
+    manager.add_sroa_pass()
+    manager.add_simplify_cfg_pass()
+    manager.add_instruction_combine_pass()
+    manager.add_jump_threading_pass()
+    manager.add_simplify_cfg_pass()
     manager.run(module, builder)
 
 

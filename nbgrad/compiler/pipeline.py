@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from llvmlite import binding
 from numba.core import errors
 
+from ..runtime.layout import IS_KNOWN
 from .externals import find_blas, refresh
 from .finish import compiled
 from .front.syntax import Unsupported
@@ -140,7 +141,7 @@ class _Pipeline(CompilerBase):
         state = self.state
         library = self.library(state.targetctx.codegen(), func.__qualname__)
         try:
-            return compiled(func, state, library, self.library is Library)
+            return compiled(func, state, library, self.library is Library and not IS_KNOWN)
         except Unsupported as refused:
             raise errors.TypingError(f"{func.__name__}: {refused}") from refused
 

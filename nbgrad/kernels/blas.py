@@ -10,7 +10,8 @@ from .gemm import DOUBLE, dtype_of, is_worth, own_product
 from .tiles import strided_product
 
 # Functions that Numba has for the BLAS of SciPy: letters say the dtype and what is transposed.
-_gemv, _gemm_of_blas = Extern("extern", "numba_xxgemv"), Extern("extern", "numba_xxgemm")
+_gemv = Extern("c_function", "numba_xxgemv", None)
+_gemm_of_blas = Extern("c_function", "numba_xxgemm", None)
 _room = Extern("room_like")
 
 

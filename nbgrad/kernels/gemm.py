@@ -65,7 +65,7 @@ DOUBLE = np.dtype(np.float64)
 dtype_of = Extern("dtype_of_pointer")
 _is_wide = Extern("is_wide")
 _kernels, _words = Extern("symbol", _SYMBOL), Extern("symbol", "nbgrad_threads")
-_called = Extern("at_address")
+_called = Extern("c_function", "", None)
 
 
 def is_worth(m, n, k, count):

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
-from numba import types
+import numpy as np
 
 from ..compiler.kernel import DISABLED, Kernel
 from ..runtime.cores import cores
@@ -44,7 +43,8 @@ from .helpers import (
 
 __all__ = ["get_threads", "in_pieces", "pieces_run", "ready", "set_threads"]
 
-_KINDS = {help_others: (types.int64,), job_of_python: (types.int64, types.int64)}
+_INT = np.dtype(np.int64)
+_KINDS = {help_others: (_INT,), job_of_python: (_INT, _INT)}
 _VARIABLE = "NBGRAD_NUM_THREADS"
 # MPI's launchers set these to the number of processes of a job on this machine.
 _NEIGHBOURS = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
@@ -238,8 +238,7 @@ def in_pieces(count: int, piece: Callable[[int], object]) -> None:
 
 @cache
 def _compile(kernel: Kernel) -> None:
-    dispatcher: Any = kernel.dispatcher
-    dispatcher.compile(_KINDS[kernel])
+    kernel.prepare(_KINDS[kernel])
 
 
 def _step(step: int, helpers: int = 0) -> bool:

@@ -85,7 +85,7 @@ def test_what_was_not_foreseen_goes_to_the_general_function():
         (x.T.copy(), whole, 0.5), (x[:1], whole, 0.5), (x.ravel(), whole, 0.5),
         (np.asfortranarray(x), whole, 0.5), (x.astype(F4), whole, 0.5), (x > 0, whole, 0.5),
         (x.astype(">f8"), whole, 0.5), (masked, whole, 0.5), (0.5, whole, 0.5), (None, whole, 0.5),
-        (x, y, 0.5), (x, (y,), 0.5), (x, [None, y], 0.5), (x, whole, 1), (x, whole, np.float64(1)),
+        (x, y, 0.5), (x, (y,), 0.5), (x, [None, y], 0.5), (x, whole, 1), (x, whole, np.float32(1)),
         (x, whole), (x, whole, 0.5, 0.5), (), (np.zeros(49, "u1")[1:].view(F8), whole, 0.5),
     ]  # fmt: skip
     for args in others:
@@ -93,7 +93,17 @@ def test_what_was_not_foreseen_goes_to_the_general_function():
         assert found == "asked" and all(a is b for a, b in zip(given, args, strict=True))
     with pytest.raises(TypeError, match="keyword"):
         call(x, whole, weight=0.5)
-    assert call(readonly, whole, 0.5)[2] is readonly
+    assert call(readonly, whole, np.float64(0.5))[2] is readonly
+
+
+def test_a_new_array_may_be_returned_twice():
+    x, new = Given((0,), (2,), F8), New((2,), F8)
+    launch = Launch(_blend, (x, x, Number((1,)), new, new, Literal(2)), (3, 4, 3))
+    out, scratch, again = launcher(launch, 2, _asked)(np.array([1.0, 2.0]), 0.5)
+    assert out is again and out is not scratch
+    assert out.tolist() == [2.5, 5.0] and scratch.tolist() == [0.5, 1.0]
+    del again
+    assert sys.getrefcount(out) == sys.getrefcount(scratch) == 2
 
 
 def test_matrices_keep_their_axes():

@@ -4,14 +4,15 @@ import ast
 import math
 import sys
 import threading
-from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
 from nbgrad.compiler.front.syntax import Names
-from nbgrad.compiler.kernel import DISABLED, device, kernel
+from nbgrad.compiler.kernel import DISABLED, device, jitted, kernel
+from nbgrad.compiler.pipeline import Outside
+from nbgrad.runtime.layout import IS_KNOWN
 
 pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 
@@ -179,12 +180,38 @@ def test_other_arguments_are_errors():
 
     compiled = kernel(first)
     assert compiled(np.ones(3)) == 1.0
-    dispatcher: Any = compiled.dispatcher
-    entry = next(iter(dispatcher.overloads.values())).entry_point
     with pytest.raises(TypeError, match="takes 1 arguments"):
-        entry(np.ones(3), 2.0)
-    with pytest.raises(TypeError):
         compiled(np.ones(3), 2.0)
+    with pytest.raises(TypeError):
+        compiled(**{"x": np.ones(3)})
+    with pytest.raises(numba.TypingError, match="first: an argument of str"):
+        compiled("text")
+
+
+def test_views_of_other_classes_are_written():
+    def double(x):
+        for i in range(len(x)):
+            x[i] *= 2
+
+    x = np.ones(3)
+    compiled = kernel(double)
+    for _ in range(2):
+        compiled(x.view(np.recarray))
+    assert x.tolist() == [4.0, 4.0, 4.0]
+
+
+@pytest.mark.skipif(not IS_KNOWN, reason="Numba has an entry")
+def test_a_dispatcher_without_an_entry_is_not_called():
+    """Compiled code calls it; from Python there is nothing to call."""
+
+    def twice(x):
+        return x + x
+
+    dispatcher = jitted(twice, Outside)
+    dispatcher.compile((numba.float64,))
+    with pytest.raises(AttributeError, match="__call__"):
+        dispatcher(1.0)
+    assert numba.njit(lambda x: dispatcher(x))(1.5) == 3.0
 
 
 def test_other_threads_run_meanwhile():

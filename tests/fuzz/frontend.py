@@ -17,9 +17,9 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
-from nbgrad.compiler.front.syntax import TEXTS
-from nbgrad.compiler.kernel import jitted
-from nbgrad.compiler.pipeline import Outside
+from nbgrad.compiler.front.syntax import TEXTS, Unsupported
+from nbgrad.compiler.kernel import exact
+from nbgrad.compiler.kernel_call import code_of, kind_of_value
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
 GLOBALS = """
@@ -286,10 +286,10 @@ def compared(text: str, calls: list[tuple]) -> Compared:
     function = function_of(text)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        mine = jitted(function, Outside, **OPTIONS)
+        kinds = tuple(map(kind_of_value, calls[0]))
         try:
-            mine.compile(tuple(map(numba.typeof, calls[0])))
-        except NumbaError:
+            mine = code_of(exact(function), GLOBALS + text, kinds).entry("drawn", None)
+        except Unsupported:
             return Compared(False, "")
         ours = outcome(mine, calls)
         theirs = outcome(numba.njit(**OPTIONS)(function), calls)

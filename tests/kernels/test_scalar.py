@@ -199,8 +199,8 @@ def test_exact_where_the_result_is_a_whole_number():
 def test_loops_are_vectors(name, dtype):
     """The loop's arithmetic is on vectors; what the branch for far arguments does is not."""
     dispatcher: Any = kernel(name).dispatcher
-    dispatcher(np.ones(3, dtype), np.ones(3, dtype))
     array = numba.types.Array(numba.from_dtype(dtype), 1, "C")
+    dispatcher.compile((array, array))
     compiled = dispatcher.overloads[array, array]
     code = str(binding.parse_bitcode(compiled.library.bitcode))
     kind = {F64: "double", F32: "float"}[dtype]

@@ -132,13 +132,14 @@ def test_slots_that_are_unset_or_wrong_give_the_errors_of_python():
 # Two threads that make functions of one name and address go through this at the same time.
 MAKING = """
 import threading
-from nbgrad.capi import builtin
+from nbgrad.capi.builtin import compiled
 from nbgrad.capi.emitter import Emitter
+from nbgrad.runtime import vectorcall
 
 gate, made = threading.Barrier(2), []
 
 
-class Meeting(builtin.Definition):
+class Meeting(vectorcall.Definition):
     def __init__(self, *fields):
         gate.wait(60)
         super().__init__(*fields)
@@ -150,12 +151,12 @@ class Same(Emitter):
         self.build.ret(self.handed(self.held(self.argument(0))))
 
 
-builtin.Definition = Meeting
-address = builtin.compiled(Same())
+vectorcall.Definition = Meeting
+address = compiled(Same())
 
 
 def work(name):
-    made.append(builtin.builtin(name, address, (print,)))
+    made.append(vectorcall.builtin(name, address, (print,)))
 
 
 for i in range(50):

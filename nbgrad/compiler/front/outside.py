@@ -1,7 +1,7 @@
 """Instructions that call what is outside of a function: symbols, C functions, threads, functions
 that are written in LLVM's terms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,19 +72,12 @@ def written(
 
 
 @row
-def extern(emit: FunctionBuilder, name: str, *operands: Value) -> Value:
-    """A C function that returns an int, which is ignored."""
+def c_function(emit: FunctionBuilder, name: str, dtype: np.dtype | None, *operands: Value) -> Value:
+    """A C function of pointers and numbers that returns a number of a dtype, or nothing; one
+    without a name is at the address that stands before its arguments."""
     given = [part for operand in operands for part in flattened(emit, operand)]
-    emit.call(f"extern {name}", given, [])
-    return NOTHING
-
-
-@row
-def at_address(emit: FunctionBuilder, function: Value, *operands: Value) -> Value:
-    """A C function at an address, which returns an int that is ignored."""
-    given = [part for operand in operands for part in flattened(emit, operand)]
-    emit.call("at_address", [emit.cast(function, INT).operand, *given], [])
-    return NOTHING
+    found = emit.call(f"c_function {name}", given, [] if dtype is None else [dtype])
+    return found[0] if found else NOTHING
 
 
 @row
@@ -106,20 +99,16 @@ def handed(emit: FunctionBuilder, function: Value, operands: Value) -> Value:
     parameters = entry.function.parameters[: len(parts)]
     name = emit.name("operands")
     emit.add(Allocate(name, len(parts), INT))
-    inner = FunctionBuilder()
-    block, piece = inner.name("operands"), inner.name("piece")
-    arguments: list[Any] = []
-    for i, (part, (_, kind)) in enumerate(zip(parts, parameters, strict=True)):
+    for i, part in enumerate(parts):
+        kind: Any = parameters[i][1]
         dtype = INT if isinstance(kind, Pointer) else kind
         if isinstance(part, Address):
             (here,) = emit.call("address", [part], [INT])
             part = here.operand
-        emit.add(Store(emit.pointing(Place(name, INT), dtype).buffer, _word(i, dtype), part, dtype))
-        taken = inner.load(inner.pointing(Place(block, INT), dtype), _word(i, dtype))
-        if isinstance(kind, Pointer):
-            arguments.append(address_of(inner.pointing(taken, kind.dtype)))
-        else:
-            arguments.append(taken.operand)
+        emit.add(Store(emit.pointing(Place(name, INT), dtype).buffer, word(i, dtype), part, dtype))
+    inner = FunctionBuilder()
+    block, piece = inner.name("operands"), inner.name("piece")
+    arguments = words_of(inner, Place(block, INT), parameters)
     inner.call(entry.function, [*arguments, piece], entry.function.results)
     taker = Function(
         f"{entry.function.name}.piece", ((block, Pointer(INT)), (piece, INT)), tuple(inner.body)
@@ -128,7 +117,21 @@ def handed(emit: FunctionBuilder, function: Value, operands: Value) -> Value:
     return code, emit.address(Place(name, INT))
 
 
-def _word(i: int, dtype: np.dtype) -> Affine:
+def words_of(
+    emit: FunctionBuilder, block: Place, parameters: Sequence[tuple[str, Any]]
+) -> list[Any]:
+    """The arguments for the parameters of a function, each in its word of a block."""
+    arguments: list[Any] = []
+    for i, (_, kind) in enumerate(parameters):
+        is_pointer = isinstance(kind, Pointer)
+        dtype = INT if is_pointer else kind
+        taken = emit.load(emit.pointing(block, dtype), word(i, dtype))
+        pointed = address_of(emit.pointing(taken, kind.dtype)) if is_pointer else taken.operand
+        arguments.append(pointed)
+    return arguments
+
+
+def word(i: int, dtype: np.dtype) -> Affine:
     """The position of a word among elements of a dtype."""
     return Affine(i * 8 // dtype.itemsize, ())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...capi.entry import Result
+from ...compiler.entry import Result
 from ...compiler.forks import with_open_properties
 from ...compiler.pointers import Overlap
 from ...compiler.program import DISABLED, arena, plain

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...capi.entry import Array, Number, Result, entry
 from ...compiler import pointers
 from ...compiler.argument_checks import addresses, extent, require
+from ...compiler.entry import Array, Number, Result, entry
 from ...compiler.linked import Linked
 from ...compiler.llvm_ops import BOOL, llvm_type
 from ...compiler.llvm_writer import result_type

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from unittest.mock import patch
 
-from nbgrad.capi import entry
+from nbgrad.compiler import entry
 from nbgrad.static.entry import bodies
 from nbgrad.static.loops import nest
 from nbgrad.static.lower.buffered import Reduce

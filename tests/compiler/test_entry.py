@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nbgrad.capi.entry import Array, Number, entry
+from nbgrad.compiler.entry import Array, Number, entry
 from nbgrad.compiler.kernel import DISABLED
 from nbgrad.compiler.machine import machine_code
 from nbgrad.compiler.pointers import Overlap
