@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numba import types
 
-from .kernel import DISABLED, Kernel, guarded, jitted, kernel_from_source, module_of, undisturbed
+from .kernel import DISABLED, Kernel, guarded, jitted, module_of, undisturbed
 
 _REAL = types.CPointer(types.float64)
 _TABLE = types.CPointer(types.intp)
@@ -19,13 +19,6 @@ SIGNATURES = {
     "quad": types.float64(types.intc, _REAL, types.voidptr),
     "ode": types.void(types.float64, _REAL, _REAL, _REAL),
 }
-
-
-def plain(name: str, source: str) -> Callable:
-    """The function `name` of a text as plain Python, where Numba is disabled."""
-    function = kernel_from_source(name, source).dispatcher
-    # As in compiled code, a division of numbers by zero gives inf.
-    return lambda *args: function(*(np.float64(x) if type(x) is float else x for x in args))
 
 
 def njit(name: str, entry: Kernel, count: int, results: int, captured: Sequence[Any]) -> Callable:
@@ -72,4 +65,4 @@ def arena(size: int) -> np.ndarray:
     return block
 
 
-__all__ = ["DISABLED", "arena", "cfunc", "njit", "plain"]
+__all__ = ["DISABLED", "arena", "cfunc", "njit"]

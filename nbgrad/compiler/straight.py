@@ -1,52 +1,40 @@
-"""Functions without branches, which are made of calls: as functions of the kernel IR for compiled
-code, and as Python text for people."""
+"""Functions without branches, which are made of calls: as functions of the kernel IR, and in plain
+Python."""
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import partial
 from typing import Any
 
-from ..ir.formulas import RELATIONS
-from .forks import with_open_properties
 from .front.calls import call
 from .front.elements import element, set_element
 from .front.emit import FunctionBuilder
 from .front.functions import Entry, written
 from .front.syntax import Unsupported
 from .front.values import Array, Known, Number, Place, Value
-from .linked import Linked
 
 __all__ = ["Straight"]
 
 
-@with_open_properties
 class Straight:
     """The function `name` of arguments `types`, around the core of a program.
 
     `write(do, *arguments)` gives its result. In it `do(function, *operands)` stands for each call,
     and `do.core(count, *operands)` for that of the core, which has so many results. Functions are
-    instructions, functions of ours and those of the module `operator`. The text calls the core by
-    its name; other uses need the core itself.
+    instructions, functions of ours and those of the module `operator`. In plain Python the core is
+    a function, else `Linked`.
     """
 
     def __init__(
-        self, name: str, types: Sequence[str], write: Callable[..., Any], core: str,
-        linked: Linked | None = None,
-    ):  # fmt: skip
+        self, name: str, types: Sequence[str], write: Callable[..., Any], core: Any = None
+    ):
         self.name, self.types = name, types
-        self._write, self._core, self._linked = write, core, linked
+        self._write, self._core = write, core
 
     def __repr__(self) -> str:
-        return f"{self._linked}\n{self.source}"
-
-    @cached_property
-    def source(self) -> str:
-        """The function in Python."""
-        lines = _Lines(self._core)
-        result = _text(self._write(lines, *map(_Text, self.types)))
-        body = [*lines.written, f"return {result}"]
-        head = f"def {self.name}({', '.join(self.types)}):"
-        return "\n    ".join([head, *body]) + "\n"
+        record = _Record()
+        result = self._write(record, *self.types)
+        return "\n".join([repr(self._core), *self.types, *record.calls, repr(result)])
 
     def entry(self, kinds: Sequence[Any]) -> Entry:
         """The function for types of its arguments."""
@@ -56,14 +44,18 @@ class Straight:
             raise Unsupported(f"{type(error).__name__}: {error}") from error
 
     def _emitted(self, emit: FunctionBuilder, *arguments: Value) -> Value:
-        result = self._write(_Statements(emit, self._linked), *arguments)
+        result = self._write(_Statements(emit, self._core), *arguments)
         return result if isinstance(result, (tuple, *_VALUES)) else Known(result)
+
+    def plain(self) -> Callable:
+        """The function in plain Python."""
+        return partial(self._write, _Calls(self._core))
 
 
 class _Statements:
     """Writes calls as statements of the kernel IR."""
 
-    def __init__(self, emit: FunctionBuilder, core: Linked | None):
+    def __init__(self, emit: FunctionBuilder, core: Any):
         self._emit, self._core = emit, core
 
     def __call__(self, function: Any, *operands: Any) -> Any:
@@ -84,51 +76,29 @@ _ELEMENTS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-class _Text(str):
-    """An expression."""
+class _Calls:
+    """Calls functions."""
 
-    __slots__ = ()
-
-
-class _Lines:
-    """Writes calls as lines of Python: expressions stand where they are used."""
-
-    def __init__(self, core: str):
-        self.written: list[str] = []
+    def __init__(self, core: Callable):
         self._core = core
 
-    def __call__(self, function: Any, *operands: Any) -> _Text:
-        given = map(_text, operands)
-        if (form := _FORMS.get(function)) is not None:
-            text = form.format(*given)
-        else:
-            text = f"{function.__name__}({', '.join(given)})"
-        if function is operator.setitem or function.__name__ in _ACTIONS:
-            self.written.append(text)
-        return _Text(text)
+    def __call__(self, function: Any, *operands: Any) -> Any:
+        return function(*operands)
 
-    def core(self, count: int, *operands: Any) -> Sequence[_Text]:
-        names = [_Text(f"v{i}") for i in range(count)]
-        text = f"{self._core}({', '.join(map(_text, operands))})"
-        self.written.append(f"{', '.join(names)}, = {text}" if names else text)
-        return names
+    def core(self, count: int, *operands: Any) -> Sequence[Any]:
+        return self._core(*operands) or ()
 
 
-_ACTIONS = {"move", "require", "spoil", "writable"}
-_FORMS: dict[Any, str] = {
-    **{function: f"({{}} {sign} {{}})" for sign, function in RELATIONS.items()},
-    operator.add: "({} + {})", operator.mul: "{} * {}", operator.floordiv: "({} // {})",
-    operator.and_: "({} & {})", operator.not_: "(not {})", operator.getitem: "{}[{}]",
-    operator.setitem: "{}[{}] = {}",
-}  # fmt: skip
+class _Record:
+    """Writes down calls, for comparisons."""
 
+    def __init__(self):
+        self.calls: list[str] = []
 
-def _text(operand: Any) -> str:
-    if isinstance(operand, _Text):
-        return operand
-    if isinstance(operand, (tuple, list)) and any(isinstance(x, _Text) for x in operand):
-        return ", ".join(operand)
-    if isinstance(operand, type):
-        home = operand.__module__.replace("numpy", "np")
-        return f"{home}.{operand.__name__}" if home[:2] == "np" else operand.__name__
-    return repr(operand)
+    def __call__(self, function: Any, *operands: Any) -> str:
+        self.calls.append(f"{getattr(function, '__name__', function)}{operands}")
+        return f"v{len(self.calls)}"
+
+    def core(self, count: int, *operands: Any) -> Sequence[str]:
+        found = self("core", *operands)
+        return [f"{found}.{i}" for i in range(count)]

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiler.forks import fork_safe, with_open_properties
-from ..compiler.kernel import kernel_from_source
-from ..compiler.linked import Linked
-from ..compiler.program import DISABLED, cfunc, njit
+from ..compiler.program import cfunc, njit
 from ..errors import TraceError
 from ..threads import pool
 from .entry import c_abi, njit_entry
 from .entry.flatten import Leaf, entry_argument
 from .entry.module import emit
 from .entry.python_entry import PythonEntry
-from .entry.signature import module
 from .lower import lower
 from .lower.unrolled import with_unrolled_writes
 from .trace.program import Program
@@ -110,8 +107,8 @@ class Variant:
     def njit(self) -> Callable:
         """The function for `@njit` code, from the leaves of the arguments to the leaves of the
         result. Arrays of another shape raise ValueError."""
-        entry = njit_entry.entry(self.signature, self.program.name, self._linked)
-        return self._njit(entry, 0)
+        name = self.program.name
+        return self._njit(njit_entry.entry(self.signature, name, self._emitted.function), 0)
 
     @cached_property
     def njit_into(self) -> Callable:
@@ -120,18 +117,13 @@ class Variant:
         It returns the results that are numbers: a tuple, a single number, or None. It allocates
         nothing, unless a result overlaps another array or the scratch memory is large.
         """
-        entry = njit_entry.into(self.signature, self._linked)
+        entry = njit_entry.into(self.signature, self._emitted.function)
         return self._njit(entry, len(self.signature.arrays()))
-
-    @property
-    def _linked(self) -> Linked | None:
-        return None if DISABLED else self._emitted.linked
 
     def _njit(self, entry: njit_entry.Entry, results: int) -> Callable:
         """The function of an entry with so many arrays for results."""
-        captured, count = self._given(), len(self.program.inputs)
-        kernel = kernel_from_source(entry.name, self._plain(entry)) if DISABLED else entry.kernel()
-        return njit(entry.name, kernel, count, results, captured)
+        count = len(self.program.inputs)
+        return njit(entry.name, entry.kernel(), count, results, self._given())
 
     @property
     def address(self) -> int:
@@ -184,16 +176,9 @@ class Variant:
             pool.ready()
         return list(map(entry_argument, self.captured))
 
-    def _plain(self, entry: njit_entry.Entry) -> str:
-        """The module of an entry in plain Python."""
-        core = f"{self.program.name}_core"
-        home = kernel_from_source(self.program.name, self._emitted.source).function.__module__
-        return module(entry.text, core, home)
-
     # -- for Python ---------------------------------------------------------------------------
 
     @cached_property
     def python(self) -> PythonEntry:
         """The entry that Python calls."""
-        made = self._emitted
-        return PythonEntry(self.program, self.signature, self.captured, made, self._plain)
+        return PythonEntry(self.program, self.signature, self.captured, self._emitted)

@@ -1,7 +1,7 @@
 """The code of entries: checks of arguments, the call of the core, and what follows it.
 
-Each is written once, as calls `do(function, *operands)`, of which `compiler/straight.py` makes
-statements of the kernel IR or text.
+Each is written once, as calls `do(function, *operands)`: `compiler/straight.py` makes statements of
+the kernel IR of them, or runs them in plain Python.
 """
 
 import operator
@@ -40,12 +40,11 @@ def into(signature: Signature, do: Any, *operands: Any) -> Any:
 
 
 def given(signature: Signature, do: Any, *operands: Any) -> Any:
-    """The same for arguments from Python; results that share memory raise Overlap."""
-    body = _Body(signature, do, values_of(signature), operands)
-    body.require_shapes(signature.slots)
-    if signature.arrays():
-        do(checks.require, do(operator.not_, body.overlap()), pointers.Overlap, "results overlap")
-    return _result(body.run())
+    """The same, which checks them; results that share memory raise Overlap."""
+    named = zip(values_of(signature), operands, strict=True)
+    overlap = meets(signature, do, *(x for name, x in named if name in signature.slots))
+    do(checks.require, do(operator.not_, overlap), pointers.Overlap, "results overlap")
+    return into(signature, do, *operands)
 
 
 def python(signature: Signature, do: Any, *operands: Any) -> Sequence[Any]:

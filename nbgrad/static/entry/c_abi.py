@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...compiler.linked import Linked
+from ...compiler.straight import Straight
 from ...errors import TraceError
 from . import bodies
-from .njit_entry import Entry, around, function, scratch_line
+from .njit_entry import Entry, function, scratch_line
 from .signature import Signature
 
 
@@ -55,7 +56,7 @@ def _entry(
     """The C function of `arguments`, or of `names`: after `lines` it calls a body with those."""
     name, names = f"{signature.name}_{body.__name__}", [*names, *["work"] * signature.large]
     write = partial(body, signature, captured)
-    run = around(signature, f"{name}_run", names, write, linked)
+    run = Straight(f"{name}_run", names, write, linked)
     lines = [*lines, *scratch_line(signature), f"return {run.name}({', '.join(names)})"]
     given = arguments or [each for each in names if each != "work"]
     return Entry(name, [run], function(name, given, lines))

@@ -4,13 +4,12 @@ Numba compiles a shell, which is text: it allocates arrays, and calls `linked` f
 core, which are written in the kernel IR.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ...compiler.kernel import Kernel, kernel_from_source
-from ...compiler.linked import Linked
 from ...compiler.straight import Straight
 from ...ir.sizes import is_dynamic
 from ..lower.values import Value
@@ -18,7 +17,7 @@ from . import bodies
 from .bodies import values_of
 from .signature import Signature, header
 
-__all__ = ["Entry", "around", "entry", "function", "given", "into", "scratch_line"]
+__all__ = ["Entry", "entry", "function", "into", "scratch_line"]
 
 
 @dataclass
@@ -29,24 +28,17 @@ class Entry:
     parts: list[Straight]
     shell: str = ""
 
-    @property
-    def text(self) -> str:
-        """Its functions in Python."""
-        if not self.shell:
-            return self.parts[0].source
-        return "\n\n".join([*(f"@linked\n{part.source}" for part in self.parts), self.shell])
-
     def kernel(self) -> Kernel:
         """The compiled function."""
         text = header(self.shell) + self.shell if self.shell else ""
-        return kernel_from_source(self.name, text, bool(self.shell), self.parts)
+        return kernel_from_source(self.name, text, self.parts)
 
 
-def entry(signature: Signature, name: str, linked: Linked | None = None) -> Entry:
+def entry(signature: Signature, name: str, core: Any = None) -> Entry:
     """`name(inputs)` gives new arrays and scalars in the order of the outputs."""
     arrays = signature.large or any(v.shape for v in (*signature.inputs, *signature.outputs))
     own = f"{signature.name}_run" if arrays else name
-    run = around(signature, own, values_of(signature), partial(bodies.entry, signature), linked)
+    run = Straight(own, values_of(signature), partial(bodies.entry, signature), core)
     if not arrays:
         return Entry(name, [run])
     numbers = [f"s{i}" for i in signature.scalars()]
@@ -61,20 +53,20 @@ def entry(signature: Signature, name: str, linked: Linked | None = None) -> Entr
     return Entry(name, [run], function(name, signature.arguments(), lines))
 
 
-def into(signature: Signature, linked: Linked | None = None) -> Entry:
+def into(signature: Signature, core: Any) -> Entry:
     """`name_into(inputs, arrays)` writes the results that are arrays and returns the scalars.
 
     If a result overlaps another array, new arrays are computed and then copied into it.
     """
     name, places = signature.name, [f"r{i}" for i in signature.arrays()]
     if not places:
-        return entry(signature, f"{name}_into", linked)
+        return entry(signature, f"{name}_into", core)
     others = {place: f"t{place[1:]}" for place in places}
     pairs = [x for pair in others.items() for x in pair]
     names = {"run": values_of(signature), "meets": [*signature.slots], "moved": pairs}
     code = {"run": bodies.into, "meets": bodies.meets, "moved": bodies.moved}
     parts = [
-        around(signature, f"{name}_{kind}", names[kind], partial(code[kind], signature), linked)
+        Straight(f"{name}_{kind}", names[kind], partial(code[kind], signature), core)
         for kind in names
     ]
     lines = [
@@ -88,23 +80,6 @@ def into(signature: Signature, linked: Linked | None = None) -> Entry:
     ]
     shell = function(f"{name}_into", [*signature.arguments(), *places], lines)
     return Entry(f"{name}_into", parts, shell)
-
-
-def given(signature: Signature) -> Entry:
-    """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
-    the numbers; large scratch is its last argument. It is for plain Python."""
-    name = f"{signature.name}_given"
-    return Entry(
-        name, [around(signature, name, values_of(signature), partial(bodies.given, signature))]
-    )
-
-
-def around(
-    signature: Signature, name: str, names: Sequence[str], write: Callable[..., Any],
-    linked: Linked | None = None,
-) -> Straight:  # fmt: skip
-    """A function around the core, which is not needed for its text."""
-    return Straight(name, names, write, f"{signature.name}_core", linked)
 
 
 def function(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:

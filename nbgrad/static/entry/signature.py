@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from ...compiler import argument_checks, pointers
+from ...compiler import pointers
 from ...compiler.forks import with_open_properties
 from ...compiler.program import DISABLED
 from ...errors import DimensionMismatch
@@ -135,13 +135,12 @@ _IMPORTS = {
         "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64",
         "uint8",
     ),
-    "nbgrad.errors": ("DimensionMismatch",),
     "nbgrad.kernels.blas": ("gemm_at",),
-    "nbgrad.compiler.kernel": ("device", "exact", "linked"),
+    "nbgrad.compiler.kernel": ("device", "exact"),
     "nbgrad.compiler.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.threads.helpers": tuple(helpers.__all__),
-    "nbgrad.compiler.argument_checks": tuple(argument_checks.__all__),
+    "nbgrad.compiler.argument_checks": ("contiguous",),
 }  # fmt: skip
 _TAKEN = {"np", *dir(builtins), *chain.from_iterable(_IMPORTS.values())}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")
@@ -193,12 +192,6 @@ def header(text: str, devices: Mapping[str, Callable] = {}) -> str:
             others.setdefault(home, []).append(own if name == own else f"{own} as {name}")
     lines += [f"from {module} import {', '.join(names)}" for module, names in others.items()]
     return "\n".join(lines) + "\n\n\n"
-
-
-def module(text: str, core: str, home: str) -> str:
-    """A module of its own for a way into the core that module `home` defines."""
-    lines = header(text).rstrip("\n")
-    return f"{lines}\nfrom {home} import {core}\n\n\n{text}"
 
 
 def refused_length(signature: Signature, place: str, axis: int, n: int) -> tuple[type, str]:
