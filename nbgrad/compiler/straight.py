@@ -13,7 +13,7 @@ from .front.functions import Entry, written
 from .front.syntax import Unsupported
 from .front.values import Array, Known, Number, Place, Value
 
-__all__ = ["Straight"]
+__all__ = ["Record", "Statements", "Straight"]
 
 
 class Straight:
@@ -32,9 +32,9 @@ class Straight:
         self._write, self._core = write, core
 
     def __repr__(self) -> str:
-        record = _Record()
+        record = Record()
         result = self._write(record, *self.types)
-        return "\n".join([repr(self._core), *self.types, *record.calls, repr(result)])
+        return f"{self._core}\n{self.types}\n{record}\n{result}"
 
     def entry(self, kinds: Sequence[Any]) -> Entry:
         """The function for types of its arguments."""
@@ -44,7 +44,7 @@ class Straight:
             raise Unsupported(f"{type(error).__name__}: {error}") from error
 
     def _emitted(self, emit: FunctionBuilder, *arguments: Value) -> Value:
-        result = self._write(_Statements(emit, self._core), *arguments)
+        result = self._write(Statements(emit, self._core), *arguments)
         return result if isinstance(result, (tuple, *_VALUES)) else Known(result)
 
     def plain(self) -> Callable:
@@ -52,7 +52,7 @@ class Straight:
         return partial(self._write, _Calls(self._core))
 
 
-class _Statements:
+class Statements:
     """Writes calls as statements of the kernel IR."""
 
     def __init__(self, emit: FunctionBuilder, core: Any):
@@ -89,16 +89,19 @@ class _Calls:
         return self._core(*operands) or ()
 
 
-class _Record:
-    """Writes down calls, for comparisons."""
+class Record:
+    """Keeps calls, for comparisons."""
 
     def __init__(self):
-        self.calls: list[str] = []
+        self._calls: list[tuple[Any, ...]] = []
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{function.__name__}{operands}" for function, *operands in self._calls)
 
     def __call__(self, function: Any, *operands: Any) -> str:
-        self.calls.append(f"{getattr(function, '__name__', function)}{operands}")
-        return f"v{len(self.calls)}"
+        self._calls.append((function, *operands))
+        return f"v{len(self._calls)}"
 
     def core(self, count: int, *operands: Any) -> Sequence[str]:
-        found = self("core", *operands)
+        found = self(Record.core, count, *operands)
         return [f"{found}.{i}" for i in range(count)]
