@@ -26,7 +26,7 @@ from .front.syntax import Unsupported
 from .front.values import BOOL, DOUBLE, INT, UINT, Known, Place, Value
 from .instruction import LINKED
 from .llvm_function import FunctionModule, assembly
-from .machine import described_code
+from .machine import machine_code
 
 __all__ = ["Code", "Overloads", "code_of", "kind_of_value", "run_function", "stored"]
 
@@ -75,7 +75,7 @@ def code_of(function: Callable, content: str, kinds: tuple[Any, ...]) -> Code:
         return text, lambda: (binding.parse_bitcode(each.bitcode) for each in libraries), facts
 
     content = f"{content}\0{kinds}"
-    functions, (dtypes, result, errors) = described_code(function.__name__, content, write)
+    functions, (dtypes, result, errors) = machine_code(function.__name__, content, write)
     exceptions = [exception_class(name)(message) for name, message in errors]
     return Code(functions["run"], kinds, list(map(np.dtype, dtypes)), result, exceptions)
 

@@ -18,7 +18,7 @@ from ...compiler.front.values import Place
 from ...compiler.kernel_call import run_function, stored
 from ...compiler.linked import Linked
 from ...compiler.llvm_function import FunctionModule, assembly
-from ...compiler.machine import described_code
+from ...compiler.machine import machine_code
 from ...compiler.straight import Record, Statements
 from ...ir.sizes import is_dynamic
 from . import bodies
@@ -35,7 +35,7 @@ def machine_entry(signature: Signature, core: Linked, result: Result, keeps_gil:
     def write() -> tuple[str, Callable, None]:
         return text_of(signature, core, parameters), core.modules, None
 
-    address = described_code(name, content, write)[0]["run"]
+    address = machine_code(name, content, write)[0]["run"]
     dtypes = [stored(signature.outputs[i].dtype) for i in signature.scalars()]
     messages = [error(text) for error, text in record.errors]
     slots = next(free)
