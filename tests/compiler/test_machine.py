@@ -43,7 +43,7 @@ def total(text=TEXT):
 '''
 
 
-def code_of(name, text, link_in=tuple):
+def code_of(name, text, link_in: Any = tuple):
     return machine.machine_code(name, text, lambda: (text, link_in, None))[0]
 
 
