@@ -24,6 +24,7 @@ from ...ir.statements import (
     Operand,
     PointTo,
     Position,
+    Raise,
     Statement,
     Store,
     Variable,
@@ -229,6 +230,21 @@ class FunctionBuilder:
     def branch(self, condition: Number, then: list[Statement], other: list[Statement]) -> None:
         if then or other:
             self.add(If(condition.operand, tuple(then), tuple(other)))
+
+    def exception(self, kind: type, message: str) -> Raise:
+        """The statement that ends the function with an exception."""
+        home, name = kind.__module__, kind.__qualname__
+        return Raise(name if home == "builtins" else f"{home}.{name}", message)
+
+    def returned(self, value: Value) -> tuple[list[Operand], Any]:
+        """The numbers of a result, and its dtypes."""
+        if isinstance(value, tuple):
+            parts = [self.returned(part) for part in value]
+            return [x for numbers, _ in parts for x in numbers], tuple(d for _, d in parts)
+        if isinstance(value, Known) and value.value is None:
+            return [], None
+        number = self.typed(value)
+        return [number.operand], number.dtype
 
     # -- memory -----------------------------------------------------------------------------------
 

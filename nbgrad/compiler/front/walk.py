@@ -200,10 +200,7 @@ class Walk(Loops):
                 kind = self._value(error)
         if not (isinstance(kind, Known) and isinstance(kind.value, type)):
             raise Unsupported("an exception that is not a class called with a text")
-        home = kind.value.__module__
-        name = kind.value.__qualname__
-        full = name if home == "builtins" else f"{home}.{name}"
-        self._emit.add(Raise(full, message_of(texts)))
+        self._emit.add(self._emit.exception(kind.value, message_of(texts)))
 
     def _target(self, target: ast.expr, value: Value) -> None:
         match target:
