@@ -39,6 +39,7 @@ class Expressions:
         noted: Iterable[str] | None,
     ):  # fmt: skip
         self.variables = Variables(emit, steady, noted)
+        self.may_prune = False  # whether Numba may drop a part of the branch that is read next
         self._emit = emit
         self._globals = function.__globals__
         self._outer = outer_names(function)
@@ -125,7 +126,7 @@ class Expressions:
         infers types; else both branches are read."""
         value = self.condition(node)
         if isinstance(value, Known) and value.is_number and not self._is_plain(node):
-            self.variables.may_prune = True
+            self.may_prune = True
             return Number(Literal(bool(value.value), BOOL), BOOL)
         return value
 

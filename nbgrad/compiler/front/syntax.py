@@ -1,6 +1,7 @@
 """The syntax trees of functions."""
 
 import ast
+import inspect
 import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -68,12 +69,15 @@ def _found(code: CodeType, modules: tuple[str, ...]) -> ast.FunctionDef | None:
     than that which was imported."""
     lines = lines_of(code.co_filename) or linecache.getlines(code.co_filename)
     last = max(filter(None, map(itemgetter(1), code.co_positions())), default=0)
+    start = code.co_firstlineno - 1
     # The brackets of the last expression may close in a later line.
     for end in (last, last + 1):
-        tree = _parsed(lines[code.co_firstlineno - 1 : end])
-        if tree is not None:
-            return tree if _gives(tree, code, modules) else None
-    return None
+        tree = _parsed(lines[start:end])
+        if tree is not None and _gives(tree, code, modules):
+            return tree
+    # Statements at the end that are never reached are not in the code.
+    tree = _parsed(inspect.getblock(lines[start:])) if lines[start:] else None
+    return tree if tree is not None and _gives(tree, code, modules) else None
 
 
 def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> bool:

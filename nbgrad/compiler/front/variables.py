@@ -78,7 +78,7 @@ class Variables:
         self, emit: FunctionBuilder, steady: Container[str], noted: Iterable[str] | None = None
     ):
         self._steady = steady
-        self.may_prune = False  # whether Numba may drop a branch before it infers types
+        self.keeps_types = False  # whether the parts of a branch must give one type to a variable
         self._notes = noted is not None
         self._emit = emit
         self.copies = Copies(emit)  # of arrays, where ways meet
@@ -162,7 +162,7 @@ class Variables:
         if is_same(x, y):
             return x
         match x, y:
-            case Slot(), Slot() if x.dtype == y.dtype or not self.may_prune:
+            case Slot(), Slot() if x.dtype == y.dtype or not self.keeps_types:
                 dtype = dtypes.common(x.dtype, y.dtype)
                 if dtype in (x.dtype, y.dtype):
                     return x if x.dtype == dtype else y

@@ -54,6 +54,7 @@ class Walk(Loops):
         )
         self._variables = self._expressions.variables
         self._frames: list[Frame] = []
+        self._pruned = 0  # the branches around of which Numba may drop a part
         for name, argument in zip(parameter_names(function), arguments, strict=True):
             self._variables[name] = argument
 
@@ -174,20 +175,26 @@ class Walk(Loops):
             return
         condition, variables = self._emit.truth(test), self._variables
         start, ends, bodies = variables.state(), [], []
+        # Numba may drop a part before it infers types.
+        may_prune, self._expressions.may_prune = self._expressions.may_prune, False
+        self._pruned += may_prune
         for statements in (body, other):
             variables.restore(start)
             bodies.append(self._inner(statements))
             if not is_ended(bodies[-1]):
                 ends.append((variables.state(), bodies[-1]))
+        self._pruned -= may_prune
         if ends:
+            variables.keeps_types = may_prune
             join(self._emit, variables, ends)
+            variables.keeps_types = False
         self._emit.branch(condition, *bodies)
 
     def _return(self, value: Value) -> None:
         if self._inlined:
             self.result = in_memory(self._emit, value)
             return
-        numbers = self._results.numbers(value, self._variables.may_prune)
+        numbers = self._results.numbers(value, self._pruned > 0)
         self.result = self._results.kind
         self._emit.add(Return(tuple(numbers)))
 
