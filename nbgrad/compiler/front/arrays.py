@@ -31,8 +31,9 @@ def is_array(value: object) -> bool:
 
 def is_view(value: Value, array: Value) -> TypeGuard[Array]:
     """Whether a value is a part of an array in its memory."""
-    both = isinstance(value, Array) and isinstance(array, Array)
-    return both and value.place.buffer == array.place.buffer
+    if not (isinstance(value, Array) and isinstance(array, Array)):
+        return False
+    return value.place.buffer == array.place.buffer
 
 
 def number(length: int) -> Number:
