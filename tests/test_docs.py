@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import linecache
 import pkgutil
 import re
 from pathlib import Path
@@ -18,13 +19,21 @@ def blocks(path: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", path.read_text(), re.S)
 
 
+def execute(block: str, name: str, namespace: dict) -> None:
+    """Run code whose source can be read under a name, as that of a file."""
+    linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
+    exec(compile(block, name, "exec"), namespace)
+
+
 def test_readme_examples():
     namespace: dict = {}
-    for block in blocks(ROOT / "README.md"):
+    for i, block in enumerate(blocks(ROOT / "README.md")):
         if "elementwise(" not in block:
-            exec(block, namespace)
+            execute(block, f"<README.md {i}>", namespace)
     assert namespace["x"].grad == 2.5838531634528574
     assert np.allclose(namespace["slopes"]["a"], namespace["slopes"]["b"].T)
+    a, sweeps = namespace["a"], namespace["sweeps"]
+    assert np.isclose(sweeps(a.copy(), 20), nbgrad.value_and_grad(sweeps)(a, 20)[0], rtol=1e-13)
     root = namespace["root"]
     assert np.isclose(np.exp(root), 3.0 * root * root, rtol=1e-15)
     assert np.isclose(namespace["rise"], -1.0, rtol=1e-14)
@@ -36,8 +45,8 @@ def run(page: str) -> tuple[dict, str]:
     """What the code of a page of docs/ defines, and the page's text."""
     path = ROOT / "docs" / page
     namespace: dict = {}
-    for block in blocks(path):
-        exec(block, namespace)
+    for i, block in enumerate(blocks(path)):
+        execute(block, f"<{page} {i}>", namespace)
     return namespace, path.read_text()
 
 
@@ -49,6 +58,11 @@ def test_the_tour_of_derivatives_runs():
 def test_the_page_on_writing_runs():
     namespace, _ = run("writing.md")
     assert namespace["slope"].shape == (3,)
+
+
+def test_the_page_on_loops_runs():
+    namespace, _ = run("loops.md")
+    assert namespace["slope"].shape == (6,)
 
 
 def test_the_page_for_users_of_autograd_runs_and_its_names_are_there():

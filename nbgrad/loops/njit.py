@@ -50,7 +50,8 @@ def njit(signature_or_function: Any = None, **options: Any) -> Any:
     ...     for i in range(n):
     ...         y = y * x
     ...     return y
-    >>> nbgrad.value_and_grad(power)(2.0, 3)
+    >>> value, slope = nbgrad.value_and_grad(power)(2.0, 3)
+    >>> float(value), float(slope)
     (8.0, 12.0)
     """
     f = signature_or_function
@@ -65,9 +66,9 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
         options = {**f.targetoptions, **options}
         options.pop("nopython", None)
         f = f.py_func
-    made = with_numba(f, signatures, options)
+    made: Any = with_numba(f, signatures, options)
     if isinstance(made, CPUDispatcher):  # not where Numba is disabled
-        made.__class__ = Njit if made._can_compile else SignedNjit
+        made.__class__ = Njit if signatures is None else SignedNjit
     return made
 
 

@@ -5,6 +5,7 @@ import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, combinations
 from operator import itemgetter
 from types import CodeType, ModuleType
 from typing import Any
@@ -89,11 +90,18 @@ def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> b
         return True
     # Under another name, as its own may be that of a global.
     bare = ast.FunctionDef(**(dict(ast.iter_fields(tree)) | {"name": "_", "decorator_list": []}))
-    imports = f"import {', '.join(modules)}\n" if modules else ""
-    whole = ast.parse(f"{imports}def outer({', '.join(code.co_freevars)}): pass")
-    whole.body[-1].body = [ast.copy_location(bare, tree)]  # pyright: ignore
-    (outer,) = _codes_in(compile(whole, code.co_filename, "exec", dont_inherit=True))
-    return of_code(code) in map(of_code, _codes_in(outer))
+    found = of_code(code)
+    # In a notebook, modules may have been imported in the cell of the function, or before.
+    count = len(modules)
+    sizes = range(count, -1, -1) if count <= 6 else (count, 0)
+    for imported in chain.from_iterable(combinations(modules, size) for size in sizes):
+        imports = f"import {', '.join(imported)}\n" if imported else ""
+        whole = ast.parse(f"{imports}def outer({', '.join(code.co_freevars)}): pass")
+        whole.body[-1].body = [ast.copy_location(bare, tree)]  # pyright: ignore
+        (outer,) = _codes_in(compile(whole, code.co_filename, "exec", dont_inherit=True))
+        if found in map(of_code, _codes_in(outer)):
+            return True
+    return False
 
 
 def _codes_in(code: CodeType) -> list[CodeType]:
