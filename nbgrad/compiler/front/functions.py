@@ -248,6 +248,8 @@ def type_of(value: Value) -> Any:
             return ArrayType(place.dtype, len(shape), strides is None, mutable)
         case tuple():
             return rebuilt(value, map(type_of, value))
+    if not isinstance(value, Known):
+        raise Unsupported("an argument that is a slice, or an array that is not in memory")
     return dtype_of(value.value) if value.is_number else Constant(value.value)
 
 
