@@ -39,6 +39,7 @@ with _into_oldest_generation():
     )
     from .estimators import TraceEstimate, divergence, trace_estimate
     from .loops.njit import njit
+    from .loops.steps import steps
     from .rules.activation import elu, erf, gelu, leaky_relu, relu, sigmoid, softplus
     from .rules.arithmetic import abs2_of as abs2
     from .rules.assign import at
@@ -182,6 +183,7 @@ __all__ = [
     "softmax",
     "softplus",
     "stats",
+    "steps",
     "stop_gradient",
     "trace_estimate",
     "track",

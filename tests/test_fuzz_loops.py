@@ -6,32 +6,45 @@ NBGRAD_FUZZ_SEED chooses other programs; it stands in every failure.
 import pytest
 from fuzz import loop
 from fuzz.derivatives import running
-from fuzz.derivatives.defects import DEFECTS
+from fuzz.derivatives.checking import check
+from fuzz.derivatives.defects import DEFECTS, FIRST
+from fuzz.derivatives.machine import check_machine, check_numba
 
 SEED = loop.seed_from_environment(2024)
 
 
-def require_none(found):
-    shown = [running.told(running.small(program, 20.0)) for program, _ in found.failures]
+def require_none(found, checked=check):
+    failing = [program for program, _ in found.failures]
+    shown = [running.told(running.small(x, 20.0, checked), checked) for x in failing]
     assert not shown, f"NBGRAD_FUZZ_SEED={SEED}\n" + "\n".join(shown)
 
 
 @pytest.mark.parametrize("part", range(2))
 def test_random_programs(part):
-    found = running.run(SEED + part * 10**6, 200)
+    found = running.run(SEED + part * 10**6, 100)
     require_none(found)
-    assert found.counts["right"] > 180, found.counts
+    assert found.counts["right"] > 90, found.counts
+
+
+def test_machine_code():
+    require_none(running.run(SEED + 2 * 10**6, 15, checked=check_machine), check_machine)
+
+
+def test_values_are_those_of_numba():
+    require_none(running.run(SEED + 3 * 10**6, 3, checked=check_numba), check_numba)
 
 
 @pytest.mark.full
 def test_many_random_programs():
     require_none(running.run(SEED + 10**7, 10_000))
+    require_none(running.run(SEED + 2 * 10**7, 1000, checked=check_machine), check_machine)
+    require_none(running.run(SEED + 3 * 10**7, 60, checked=check_numba), check_numba)
 
 
 @pytest.mark.parametrize("name", DEFECTS)
 def test_defects_are_found(name):
     with DEFECTS[name]():
-        found = running.run(SEED, 300)
+        found = running.run(FIRST.get(name, 2024), 300)
     assert found.failures, "not found"
     program, _ = found.failures[0]
     assert running.outcome(program) == "", "it fails without the defect, too"

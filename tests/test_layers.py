@@ -151,7 +151,7 @@ def test_numba_is_imported_where_machine_code_is_made_only():
                 continue
             if {name.partition(".")[0] for name in names} & {"numba", "llvmlite"}:
                 importers.add(room(module))
-    assert importers == {"capi", "compiler", "kernels", "loops", "threads", "experiments", "bench"}
+    assert importers == {"capi", "compiler", "kernels", "threads", "experiments", "bench"}
 
 
 def test_no_file_has_more_than_350_lines():

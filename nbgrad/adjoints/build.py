@@ -122,6 +122,7 @@ def _result(node: Apply, operands: list, dtype_of: Callable, inner: np.dtype) ->
 # -- names in statements --------------------------------------------------------------------------
 
 _DEFINING = ("target", "axis", "results")
+_SKIPPED = ("buffer", "body", "then", "otherwise", "function", "checkpoint")
 
 
 def defined_names(body: Iterable[Any]) -> list[str]:
@@ -150,7 +151,7 @@ def names_of(statement: Any) -> set[str]:
     """The names that a statement itself reads: operands, names in positions, bounds of loops."""
     found: set[str] = set()
     for field in fields(statement):
-        if field.name not in (*_DEFINING, "buffer", "body", "then", "otherwise", "function"):
+        if field.name not in (*_DEFINING, *_SKIPPED):
             _collect(getattr(statement, field.name), found)
     return found
 
@@ -168,7 +169,7 @@ def _collect(part: Any, found: set[str]) -> None:
         _collect(part.at, found)
 
 
-_TEXTS = {"error", "message", "kind", "function"}
+_TEXTS = {"error", "message", "kind", "function", "checkpoint"}
 
 
 def renamed(

@@ -42,7 +42,7 @@ def single_exit(
     zeros = [Variable(name, literal(0, d), d) for name, d in zip(outs, results, strict=True)]
     statements = exits.sequence(body)
     # A function that is called in a loop starts anew in each round.
-    start = [copy(each.target, each.start, each.start.dtype) for each in zeros]
+    start = [copy(name, literal(0, d), d) for name, d in zip(outs, results, strict=True)]
     start.append(copy(exits.returned, _FALSE, BOOL))
     return [*zeros, *exits.declared], [*start, *statements], list(outs)
 

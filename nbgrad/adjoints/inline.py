@@ -27,9 +27,7 @@ class Inlined:
         self.declared, self.body, self.results = declared, body, results
 
 
-def inlined(
-    function: Function, names: Names, keep_exits: bool = False, is_called: bool = False
-) -> Inlined:
+def inlined(function: Function, names: Names, keep_exits: bool = False) -> Inlined:
     """The function as statements with one exit, in which it calls none of ours. With `keep_exits`
     it ends where it did, and the statements return its results."""
     if keep_exits:
@@ -37,9 +35,6 @@ def inlined(
         body = pass_.body(function.body)
         return Inlined(pass_.declared, body, [])
     declared, body, results = single_exit(function.body, function.results, names)
-    if is_called:  # maybe in a loop: each call begins with the first values
-        first = [copy(each.target, each.start, each.dtype) for each in declared]  # pyright: ignore
-        body = [*first, *body]
     pass_ = _Inline(names)
     body = pass_.body(body)
     return Inlined([*declared, *pass_.declared], body, results)
@@ -78,7 +73,7 @@ class _Inline:
             given[name] = argument
             assert isinstance(argument, Address) == isinstance(kind, Pointer)
         self._names.take([*given, *defined_names(function.body)])
-        callee = inlined(function, self._names, is_called=True)
+        callee = inlined(function, self._names)
         defined = [*(each.target for each in callee.declared), *defined_names(callee.body)]
         own = {name: self._names.new(name) for name in dict.fromkeys(defined)}
 

@@ -48,7 +48,8 @@ class Nests:
         return found
 
     def _has_size(self, loop: Loop, changing: set[Any]) -> bool:
-        if not isinstance(loop.statement, For) or loop.leave is not None:
+        statement = loop.statement
+        if not isinstance(statement, For) or statement.checkpoint or loop.leave is not None:
             return False
         return all(
             self._has_size(each, changing)

@@ -19,6 +19,13 @@ _SINC = (
     "(cos(3.141592653589793 * x) - u) / select(x == 0.0, 1.0, x))"
 )
 
+
+def _share(power: str) -> str:
+    """The cotangent of an argument of logaddexp: half of it where both are the same infinity."""
+    share = f"1.0 / (1.0 + {power})"
+    return f"v * select(np.isfinite(x), {share}, select(x == y, 0.5, {share}))"
+
+
 _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
     "divide": ("v / y", "-(v / y * u)"), "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
@@ -37,20 +44,19 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "sin": ("v * cos(x)",), "cos": ("-(v * sin(x))",), "tan": ("v * (1.0 + u * u)",),
     "arcsin": ("v / sqrt(1.0 - x * x)",), "arccos": ("-(v / sqrt(1.0 - x * x))",),
     "arctan": ("v / (1.0 + x * x)",),
-    "arctan2": ("v * y / (x * x + y * y)", "-(v * x / (x * x + y * y))"),
+    "arctan2": ("select((x == 0.0) & (y == 0.0), 0.0, v * y / (x * x + y * y))",
+                "select((x == 0.0) & (y == 0.0), 0.0, -(v * x / (x * x + y * y)))"),
     "sinh": ("v * cosh(x)",), "cosh": ("v * sinh(x)",), "tanh": ("v * (1.0 - u * u)",),
     "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": ("v / sqrt(x * x - 1.0)",),
-    "arctanh": ("v / (1.0 - x * x)",), 
+    "arctanh": ("v / (1.0 - x * x)",),
     "hypot": ("select(u == 0.0, 0.0, v * x / u)", "select(u == 0.0, 0.0, v * y / u)"),
-    "cbrt": ("select(v == 0.0, 0.0, v / (3.0 * u * u))",),
+    "cbrt": ("select((v == 0.0) & (u == 0.0), 0.0, v / (3.0 * u * u))",),
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
     "sigmoid": ("v * u * (1.0 - u)",), "sigmoid_slope": ("v * u * (1.0 - 2.0 * sigmoid(x))",),
     "gamma": ("v * u * digamma(x)",), "lgamma": ("v * digamma(x)",),
     "digamma": ("v * hurwitz(2.0, x)",), "hurwitz": ("", "-(v * x * hurwitz(x + 1.0, y))"),
-    "logaddexp": ("v * select(x == y, 0.5, 1.0 / (1.0 + exp(y - x)))",
-                  "v * select(x == y, 0.5, 1.0 / (1.0 + exp(x - y)))"),
-    "logaddexp2": ("v * select(x == y, 0.5, 1.0 / (1.0 + exp2(y - x)))",
-                   "v * select(x == y, 0.5, 1.0 / (1.0 + exp2(x - y)))"),
+    "logaddexp": tuple(map(_share, ("exp(y - x)", "exp(x - y)"))),
+    "logaddexp2": tuple(map(_share, ("exp2(y - x)", "exp2(x - y)"))),
     "sinc": (_SINC,),
     "power_of_whole": ("select(y == 0, 0.0, v * y * x ** (y - 1.0))", ""),
     "power_of": ("select((x == 0.0) & (y == 0.0), 0.0, v * y * x ** (y - 1.0))",

@@ -10,7 +10,7 @@ variable that is assigned later. A quotient, a root or the like that was stored,
 since, is loaded again.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir.statements import Assign, Call, For, If, Load, Position, Store
@@ -18,6 +18,7 @@ from ..ir.walk import inner, walk
 from .build import defined_names, names_of
 from .partials import only_computes
 from .positions import Access, Positions, around
+from .states import State
 from .tree import Body, Branch, Loop, Segment, bodies, is_read
 
 __all__ = ["Plan"]
@@ -29,9 +30,10 @@ class Plan:
     """The plan for a tree. `written` are statements whose overwritten value is recorded."""
 
     def __init__(
-        self, top: Body, variables: Collection[str], inside: Collection[Any], positions: Positions
-    ):
-        self._positions = positions
+        self, top: Body, variables: Collection[str], inside: Collection[Any], positions: Positions,
+        states: Mapping[Loop, State],
+    ):  # fmt: skip
+        self._positions, self._states = positions, states
         self.top, self._variables, self._inside = top, frozenset(variables), inside
         self.written: set[int] = set()  # stores, by identity
         self.places: dict[int, list[Any] | None] = {}  # statements that give their positions again
@@ -59,6 +61,8 @@ class Plan:
             if isinstance(each, Store)
         }
         self._needs()
+        for loop, state in states.items():
+            self._needs_of_replay(loop, state)
         while self._overwrites():
             pass
 
@@ -75,6 +79,21 @@ class Plan:
                 elif isinstance(item.statement, For):
                     for bound in (item.statement.start, item.statement.stop):
                         self.need(bound, body)
+
+    def _needs_of_replay(self, loop: Loop, state: State) -> None:
+        """The reverse pass runs the rounds of a loop again, from snapshots of its state."""
+        outside = loop.body.parent
+        assert outside is not None
+        for name in _free([loop.statement]):
+            self.need(name, outside)
+        for sizes in state.buffers.values():
+            for size in sizes:
+                self.need(size, outside)
+        for body in bodies(loop.body):
+            for item in body.items:
+                for each in walk(getattr(item, "statements", ())):
+                    if isinstance(each, Load) and each.buffer not in state.buffers:
+                        self._read(each, item, body)
 
     def need(self, name: Any, body: Body, segment: Segment | None = None) -> None:
         """The reverse pass of a body, or of a segment in it, needs a value."""
@@ -207,20 +226,32 @@ class Plan:
         later: Sequence[Any] | None = None,
     ) -> bool:  # fmt: skip
         """Whether a store may overwrite, later, what a load has read; `later` are the statements
-        that follow it in its segment."""
+        that follow it in its segment. A loop with checkpoints restores all that its rounds write:
+        before each round backward, and at its end."""
+        depth = 0
+        if later is None:
+            loops = around(home)
+            for i, loop in enumerate(around(body)):
+                if loop in self._states:
+                    if loop not in loops:
+                        return False
+                    depth = i + 1
         follows = at.order <= segment.order
         if later is not None and at is segment:
             follows = any(each is write for each in walk(later))
         if follows and self._meet(read, home, write, body, False):
             return True
-        return bool(_common(home, body)) and self._meet(read, home, write, body, True)
+        common = bool(_common(home, body))
+        return common and self._meet(read, home, write, body, True, depth)
 
-    def _meet(self, read: Load, home: Body, write: Store, body: Body, later: bool) -> bool:
+    def _meet(
+        self, read: Load, home: Body, write: Store, body: Body, later: bool, depth: int = 0
+    ) -> bool:
         """Whether a load and a store may be at one element, in the same round of all loops around
-        both or in a later one."""
+        both or in a later one of a loop from `depth` inwards."""
         first = Access(read.buffer, read.at, around(home))
         second = Access(write.buffer, write.at, around(body))
-        return self._positions.may_meet(first, second, later)
+        return self._positions.may_meet(first, second, later, depth)
 
 
 def _common(x: Body, y: Body) -> list[Loop]:

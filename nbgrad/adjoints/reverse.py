@@ -23,14 +23,17 @@ from ..ir.walk import inner, walk
 from .activity import active_names
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
+from .checkpoints import Checkpoints
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
 from .plan import Plan
 from .positions import Positions
 from .record import Block, Record
+from .segments import segmented
 from .shadows import with_shadows
 from .simplify import Simplified
+from .states import states
 from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
 
@@ -94,6 +97,7 @@ class _Reverse:
         self._bar, self._mark = unused(".bar", function), unused("~", function)
         flat = inlined(function, names)
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
+        flat.body = segmented(flat.body, names)
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         self._dtypes = plain.dtypes
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
@@ -115,7 +119,7 @@ class _Reverse:
         results = [x for x in plain.results if isinstance(x, str)]
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
-        self._record = Record(names, self._dtypes)
+        self._record = Record(names, self._dtypes, function.name.partition(".")[0])
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
@@ -125,7 +129,10 @@ class _Reverse:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
         positions = Positions(walk(plain.body), shapes, constants)
-        self._plan = Plan(self._tree, self._variables, self._adjoint.inside, positions)
+        variables = sorted(self._variables)
+        self._states = states(self._tree, variables, _known_lengths(function, shapes))
+        inside = self._adjoint.inside
+        self._plan = Plan(self._tree, self._variables, inside, positions, self._states)
         self.function = self._whole(function, wrt)
 
     def _active(self, wrt: Collection[str]) -> set[Any]:
@@ -186,6 +193,9 @@ class _Reverse:
 
     def _whole(self, function: Function, wrt: Collection[str]) -> Function:
         adjoint, plain = self._adjoint, self._plain
+        checkpoints = Checkpoints(
+            self._states, self._dtypes, self._buffers, self._new, self._again, self._record
+        )
         sweeps = Sweeps(
             self._tree,
             self._plan,
@@ -195,6 +205,7 @@ class _Reverse:
             self._record,
             self._variables,
             adjoint.declared,
+            checkpoints,
         )
         forward = sweeps.forward()
         seeds: list[tuple[str, np.dtype]] = []
@@ -208,8 +219,8 @@ class _Reverse:
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
-        declared = [*plain.declared, *sweeps.declared, *self._record.declared(),
-                    *adjoint.declared.values()]  # fmt: skip
+        declared = [*plain.declared, *sweeps.declared, *checkpoints.declared,
+                    *self._record.declared(), *adjoint.declared.values()]  # fmt: skip
         body = self._record.freed_at_errors([*declared, *forward, *start, *backward, *end])
         body += [*self._record.freed(), Return((*plain.results, *bars))]
         return Function(
@@ -232,4 +243,17 @@ def _shapes(function: Function, lengths: Collection[str]) -> dict[str, tuple[str
             array, found[name] = name, ()
         elif name in lengths and array:
             found[array] += (name,)
+    return found
+
+
+def _known_lengths(
+    function: Function, shapes: dict[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...] | None]:
+    """The lengths of each array; None where they do not tell its number of elements, as it has
+    strides, or is passed without lengths. Tangents are as long as their arrays."""
+    parameters = {name for name, _ in function.parameters}
+    found: dict[str, tuple[str, ...] | None] = {}
+    for name, shape in shapes.items():
+        shape = shape or found.get(name.rpartition(".dot")[0]) or ()
+        found[name] = None if not shape or f"{name}_s0" in parameters else shape
     return found

@@ -265,6 +265,8 @@ class _Simplify:
         if isinstance(each, For):
             bounds = [self._bound_of(x, now, made) for x in (each.start, each.stop)]
             each = replace(each, start=bounds[0], stop=bounds[1])
+            if each.snapshots is not None:
+                each = replace(each, snapshots=self.value(each.snapshots, now, made))
             self._ranges.loop(each.axis, *bounds)
             self._dtypes[each.axis] = INT
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))

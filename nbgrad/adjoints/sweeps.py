@@ -13,6 +13,7 @@ from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
+from .checkpoints import Checkpoints
 from .fission import split
 from .layout import Nest, Nests
 from .plan import Plan
@@ -38,8 +39,9 @@ class Sweeps:
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
         again: Callable[[str], str], record: Record, variables: Container[str],
-        bars: Container[str],
+        bars: Container[str], checkpoints: Checkpoints,
     ):  # fmt: skip
+        self._checkpoints = checkpoints
         self._variables, self._bars = variables, bars
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
@@ -147,6 +149,8 @@ class Sweeps:
 
     def _loop(self, loop: Loop, place: _Round | None) -> list[Any]:
         statement, made = loop.statement, []
+        if isinstance(statement, For) and statement.checkpoint:
+            return self._checkpoints.forward(loop)
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
@@ -252,6 +256,9 @@ class Sweeps:
 
     def _loop_back(self, loop: Loop, place: _Round | None) -> list[Any]:
         statement, made = loop.statement, []
+        if isinstance(statement, For) and statement.checkpoint:
+            replay = self._forward(loop.body, None)
+            return self._checkpoints.backward(loop, replay, self._backward(loop.body, None))
         axis = self._new("back")
         start, stop = 0, None
         if isinstance(statement, For):

@@ -61,8 +61,9 @@ def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> 
     A dispatcher asks the methods that are replaced here only if it has no machine code for the
     types of its arguments, so calls with plain arrays take no more time.
     """
-    typeof_before, compile_before = CPUDispatcher.typeof_pyval, CPUDispatcher._compile_for_args
-    explain_before = CPUDispatcher._explain_matching_error
+    dispatchers: Any = CPUDispatcher
+    typeof_before, compile_before = dispatchers.typeof_pyval, dispatchers._compile_for_args
+    explain_before = dispatchers._explain_matching_error
 
     def holds(value: Any) -> bool:
         return issubclass(type(value), kinds) or (
@@ -87,7 +88,6 @@ def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> 
             )
         explain_before(self, *args, **options)
 
-    dispatchers: Any = CPUDispatcher
     dispatchers.typeof_pyval = typeof_pyval
     dispatchers._compile_for_args = _compile_for_args
     dispatchers._explain_matching_error = _explain_matching_error

@@ -22,6 +22,7 @@ from .statements import (
     If,
     Kernel,
     Load,
+    New,
     Pieces,
     Pointer,
     PointTo,
@@ -155,6 +156,9 @@ def _statement(s: Any, name_of: NameOf) -> list[str]:
             return [_call(name, map(_part, s.arguments), s.results)]
         case Allocate():
             return [f"{s.target} = {s.count} x {s.dtype} on the stack"]
+        case New():
+            zero = ", cleared" if s.cleared else ""
+            return [f"{s.target} = {operand_text(s.count)} x {s.dtype} on the heap{zero}"]
         case PointTo():
             return [f"{s.target} = ({s.dtype}*) {_part(s.address)}"]
         case Return():

@@ -113,6 +113,7 @@ class For:
     `piece`, in a part of `Pieces`: only those of the piece that runs, so many.
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
+    `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`.
     """
 
     axis: Any
@@ -121,6 +122,8 @@ class For:
     body: tuple["Statement", ...]
     piece: int = 0
     step: Any = 1
+    checkpoint: str = ""
+    snapshots: Operand | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.front.values import instance_of
 from ..compiler.kernel import kernel_from_ir
 from ..core.array import Array
 from ..core.fillable import FILLABLE
@@ -214,7 +215,7 @@ def _run(f: Callable, signature: Signature, leaves: Sequence) -> Any:
 
     def rebuilt(kind: Any) -> Any:
         if isinstance(kind, tuple):
-            return tuple(map(rebuilt, kind))
+            return instance_of(kind, map(rebuilt, kind))
         return kind.value if hasattr(kind, "value") else next(rest)
 
     return f(*map(rebuilt, signature.kinds))

@@ -34,9 +34,9 @@ class Bound:
 
     def __init__(self, f: Callable, args: tuple, options: dict[str, Any]):
         function = python_function(f)
-        args = _positional(function, args, options)
+        every = _positional(function, args, options)
         self.leaves: list[Any] = []
-        kinds = tuple([self._kind(x) for x in args])
+        kinds = tuple([self._kind(x) for x in every])
         self.signature = _signature(function, kinds)
 
     def _kind(self, x: Any) -> Any:

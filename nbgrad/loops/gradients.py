@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.front.values import instance_of
 from ..core.array import Array
 from ..core.primitive import bind, shape_of
 from ..transforms import trees
@@ -64,7 +65,7 @@ class _Plan:
         found = [converted(x, kind) for x, kind in zip(found, self._dtypes, strict=True)]
         bars = dict(zip(self._wrt, map(trees.scalar, found), strict=True))
         gradients = tuple([
-            bars[group[0]] if type(kind) is not tuple
+            bars[group[0]] if not isinstance(kind, tuple)
             else _nested(kind, iter([bars.get(i) for i in group]))
             for kind, group in self._groups
         ])  # fmt: skip
@@ -86,5 +87,5 @@ def _count(kind: Any) -> int:
 
 def _nested(kind: Any, bars: Iterator[Any]) -> Any:
     if isinstance(kind, tuple):
-        return tuple(_nested(each, bars) for each in kind)
+        return instance_of(kind, [_nested(each, bars) for each in kind])
     return None if hasattr(kind, "value") else next(bars)

@@ -1,5 +1,6 @@
 """Kernels that are derivatives of Python functions, and derivatives of such kernels."""
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from ..compiler.front.functions import (
     parameter_names,
 )
 from ..compiler.kernel import Kernel, kernel_from_ir
-from ..compiler.sources import of_code
 from ..ir.statements import Function, Pointer
 
 __all__ = ["Argument", "Forward", "Reverse"]
@@ -55,8 +55,9 @@ class _Derivative:
 
     def __repr__(self) -> str:
         if isinstance(self.function, FunctionType):
-            code = of_code(self.function.__code__)
-            return f"{self._mode} {self.function.__qualname__} {code} {self.wrt} {self.kinds}"
+            # With the values of the names from outside, which the function has as constants.
+            digest = hashlib.sha256(repr(self.primal[0]).encode()).hexdigest()
+            return f"{self._mode} {self.function.__qualname__} {digest} {self.wrt} {self.kinds}"
         return f"{self._mode} ({self.function!r}) {self.wrt}"
 
     @property

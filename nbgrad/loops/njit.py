@@ -66,9 +66,9 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
         options = {**f.targetoptions, **options}
         options.pop("nopython", None)
         f = f.py_func
-    made = with_numba(f, signatures, options)
+    made: Any = with_numba(f, signatures, options)
     if isinstance(made, CPUDispatcher):  # not where Numba is disabled
-        made.__class__ = Njit if made._can_compile else SignedNjit
+        made.__class__ = Njit if signatures is None else SignedNjit
     return made
 
 

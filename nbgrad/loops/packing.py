@@ -287,9 +287,9 @@ class Packing:
             return value
         if not origin.along:
             return self._values[origin.index]
-        if len(origin.along) > 1:
-            return literal(0, dtype)
-        return self._directions[origin.along[0]].get(origin.index, literal(0, dtype))
+        first, *more = origin.along
+        zero = literal(0, dtype)
+        return zero if more else self._directions[first].get(origin.index, zero)
 
     def _buffer(self, origin: _Origin, dtype: np.dtype, is_whole: bool) -> Address:
         """A buffer as the inner function takes it, with its elements at the start."""

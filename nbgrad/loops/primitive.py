@@ -74,7 +74,8 @@ class _Derived(Primitive):
         given = [_as_argument(x, kind, of.dtype) for x, kind in zip(args, kinds, strict=True)]
         return filled(of, of.size(shapes), given)
 
-    def pullback(self, ct, out, args, need, of: Derivative):
+    def pullback(self, ct, out, args, need, **params):
+        of: Derivative = params["of"]
         given = _Given(of, args)
         count = len(given.leaves)
         shapes = [shape_of(x) for x in given.leaves]
@@ -120,7 +121,8 @@ class _Derived(Primitive):
             at = start + (i if places is None else places.index(i))
             found[at] = part if found[at] is None else found[at] + part
 
-    def pushforward(self, tangents, out, args, of: Derivative):
+    def pushforward(self, tangents, out, args, **params):
+        of: Derivative = params["of"]
         given = _Given(of, args)
         count = len(given.leaves)
         shapes = [shape_of(x) for x in given.leaves]
@@ -134,7 +136,7 @@ class _Derived(Primitive):
         if of.takes_cotangent:
             if tangents[at] is not None:
                 vector = given.bound(of, tangents[at], given.along)
-                ends = sum(prod(shapes[i]) for i in of.wrt)
+                ends = sum(prod(shapes[i]) for i in of.wrt or ())
                 terms.append(np.concatenate([vector[:ends], np.zeros(of.count, of.dtype)]))
             at += 1
         for j, its in enumerate(of.along):

@@ -49,7 +49,7 @@ def shape_function(function: Function, results: Sequence[ArrayResult]) -> Functi
         for each in body:
             known = set(each.operands) & set(lengths) if isinstance(each, Assign) else ()
             if known and each.dtype == BOOL:  # a comparison
-                (name,) = known
+                name: Any = next(iter(known))
                 (length,) = [x for x in each.operands if x != name]
                 at = Affine(lengths.index(name), ())
                 made += [Store(_SHAPES, at, length, INT), copy(each.target, literal(1, BOOL), BOOL)]

@@ -21,6 +21,7 @@ from ..compiler.front.functions import (
     entry_of,
 )
 from ..compiler.front.syntax import Unsupported
+from ..compiler.front.values import instance_of
 from ..errors import NoRuleError
 from ..ir.statements import Address, Call, Function, Pointer, PointTo, Raise, Store
 from ..ir.walk import walk
@@ -196,7 +197,7 @@ class Signature:
 
         def built(result: Any) -> Any:
             if isinstance(result, tuple):
-                return tuple(map(built, result))
+                return instance_of(result, map(built, result))
             if isinstance(result, ArrayResult):
                 return next(arrays)
             return None if result is None else next(numbers)

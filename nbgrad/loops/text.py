@@ -62,7 +62,7 @@ class _Writer:
         head = f"def {self._name(function.name)}({', '.join(names)}):"
         self.text = "\n".join([head, *self._body(function.body, 1)]) + "\n"
 
-    def _name(self, name: str) -> str:
+    def _name(self, name: Any) -> str:
         """A name as an identifier, which no other name has."""
         if name not in self._shown:
             hint = stem = re.sub(r"\W", "_", name.replace("~", "")).strip("_") or "t"

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from fuzz.derivatives.checking import check
+from fuzz.derivatives.checking import Different, check
+from fuzz.derivatives.defects import kept_flags
 from fuzz.derivatives.drawing import HEAD, Drawn
 
 PART = "def part0(a, b, f0, i0):\n"
@@ -35,9 +36,11 @@ CALLING: dict[str, tuple[str, str, str]] = {
         "a[0] += max(b[-1], max(f0, b[1]))",
         "f1 = a[0]\na[0] += math.atan2(f1, 1.5 + m[0, n] * m[0, n])\npart0(a, b, a[n], 4)", "a"),
     "flags of an inlined function, in a loop": (
-        "if b[1] > 0.0:\n b[1] = -1.0\nelif i0 != 0:\n return min(0.0, f0)\nreturn f0",
-        "f0, f1 = 0.5, 1.25\nfor q in range(3):\n f0 += (f1 - 2.0) * 0.5\n"
-        " f1 = part0(w, b, w[n], -3)\nreturn f0 * a[0]", "abs"),
+        "if f0 > 0.5:\n return 2.0 * f0\nfor p in range(2):\n if p == 5:\n  return f0\n"
+        "return 0.25 * f0",
+        "f0 = 0.5\nfor q in range(3):\n f0 += part0(w, b, s - q, -3)\nreturn f0 * a[0]",
+        "as",
+    ),
     "a branch that raises before a loop": (
         "for p in range(0, 1, i0):\n if p == 0:\n  break\nreturn b[1]",
         "f1 = 2.0\nfor p in range(n):\n f1 = part0(b, w, 0.0, 3)\na[0] = f1", "aw"),
@@ -69,6 +72,12 @@ def test_program(name):
 def test_program_with_a_call(name):
     part, body, wrt = CALLING[name]
     check(program(PART + indented(part) + HEAD + indented(body), wrt))
+
+
+def test_flags_that_are_kept_are_found():
+    part, body, wrt = CALLING["flags of an inlined function, in a loop"]
+    with kept_flags(), pytest.raises(Different, match="results"):
+        check(program(PART + indented(part) + HEAD + indented(body), wrt))
 
 
 def test_names_of_an_inlined_function_in_an_inlined_function():

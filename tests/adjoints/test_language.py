@@ -6,6 +6,8 @@ import pytest
 from helpers.loops import control, names
 from helpers.loops.calls import Exact, Pulled, copied, directions, dotted, kinds, moved
 
+import nbgrad
+
 CASES = [*control.CASES, *names.CASES, *names.PLAIN]
 
 
@@ -31,3 +33,37 @@ def test_value_and_gradient(function, args):
     slope = (up - down) / (2 * eps)
     found = dotted(pulled.gradient, along)
     assert found == pytest.approx(slope, rel=1e-6, abs=1e-7 * max(1.0, abs(wanted[0])))
+
+
+def maybe(x, n):
+    for i in range(n):
+        v = x * i
+    return v * x
+
+
+def test_a_variable_without_a_value():
+    """Numba returns any number."""
+    maker = Exact(maybe, kinds((1.5, 3)), (0,))
+    assert Pulled(maker, (1.5, 3)).gradient[0] == pytest.approx(6.0)
+    with pytest.raises(UnboundLocalError, match="variable 'v'"):
+        Pulled(maker, (1.5, 0))
+
+
+def test_raises_in_the_derivative():
+    maker = Exact(control.guarded_by_raise, kinds((0.4,)), (0,))
+    with pytest.raises(ValueError, match=r"negative: \{x\}"):
+        Pulled(maker, (-1.0,))
+    with pytest.raises(ArithmeticError):
+        Pulled(maker, (3.0,))
+
+
+def test_named_tuples_and_keywords_as_arguments():
+    def volume(box, *, scale=2.0, shift=None):
+        edge = box.x * box.y
+        return edge * scale if shift is None else edge * scale + shift
+
+    plain = nbgrad.njit(volume)
+    box = names.Point(1.5, 2.0)
+    value, slope = nbgrad.value_and_grad(plain)(box, scale=3.0)
+    assert value == 9.0
+    assert [float(x) for x in slope] == [6.0, 4.5]

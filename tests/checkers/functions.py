@@ -7,6 +7,7 @@ by the type by which it was written.
 """
 
 import math
+import os
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +29,7 @@ from nbgrad.ir.statements import (
     If,
     Literal,
     Load,
+    New,
     Pointer,
     PointTo,
     Position,
@@ -83,7 +85,9 @@ class _Text:
         self._words: set[str] = set()
         head = ", ".join(self._name(name) for name, _ in function.parameters)
         self._lines = [f"def run({head}):"]
+        self._new_buffers: set[str] = set()
         self._body(function.body, 1)
+        self._lines[1:1] = [f" {name} = None" for name in sorted(self._new_buffers)]
         self.whole = "\n".join(self._lines) + "\n"
 
     def _name(self, name: Any) -> str:
@@ -169,6 +173,11 @@ class _Text:
                     self._body(otherwise, depth + 1)
             case Call():
                 self._call(each, depth)
+            case New(target, count, dtype, cleared):
+                self._dtypes[target] = dtype
+                self._new_buffers.add(name := self._name(target))
+                first = self._number(0 if cleared else _UNDEFINED[dtype.kind], dtype)
+                self._add(f"{name} = allocated({name}, {self._operand(count)}, {first})", depth)
             case PointTo(target, address, dtype):
                 self._words.add(target)
                 self._add(f"{self._defined(target, dtype)} = memory({self._operand(address)})",
@@ -203,7 +212,7 @@ class _Text:
             value = f"libm[{call.function[5:]!r}]({', '.join(given)})"
             text = f"({_rounded(value, call.dtypes[0])},)"
         else:
-            text = f"{call.function}({', '.join(given)})"
+            text = f"{call.function.removeprefix('c_function ')}({', '.join(given)})"
         self._add(f"{targets} = {text}" if targets else text, depth)
 
     def _kinds(self, call: Call) -> tuple[np.dtype, ...]:
@@ -308,6 +317,18 @@ def _sign(x: float) -> float:
     return (x > 0) - (x < 0) if isinstance(x, int) else math.copysign(x != 0, x)
 
 
+_UNDEFINED = {"f": math.nan, "i": 10**12, "u": 200, "b": True}
+
+
+def _allocated(old: Memory | None, count: int, first: Any) -> Memory:
+    """A buffer of a function: the same one, which may become larger."""
+    found = Memory() if old is None else old
+    for place in range(found.size, count):
+        dict.__setitem__(found, place, first)
+    found.size = max(found.size, count)
+    return found
+
+
 def _resized(old: int, size: int) -> tuple[int]:
     before = _memory.pop(old, Memory())
     new = Memory(before)
@@ -365,6 +386,8 @@ _FUNCTIONS: dict[str, Callable] = {
                                      "log1p", "expm1", "erf", "hypot")},
 }  # fmt: skip
 _SPACE: dict[str, Any] = {
-    "tick": _tick, "single": single, "wrapped": wrapped, "functions": _FUNCTIONS, "libm": LIBM,
+    "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
+    "functions": _FUNCTIONS, "libm": LIBM,
     "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
+    "sysconf": lambda key: (os.sysconf(key),),
 }  # fmt: skip

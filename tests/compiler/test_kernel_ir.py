@@ -9,7 +9,7 @@ from helpers.rows import PLAIN_PYTHON
 from numba.core import errors
 from numba.core.registry import cpu_target
 
-from nbgrad.compiler.front import Constant, function_of
+from nbgrad.compiler.front import ArrayType, Constant, function_of
 from nbgrad.compiler.front.dtypes import operand_dtypes
 from nbgrad.compiler.front.syntax import Unsupported
 from nbgrad.compiler.llvm_function import FunctionModule
@@ -48,6 +48,18 @@ def test_a_function_as_text():
         "        .3: float64 = x[i]",
         "        out[i] = .3",
     ])  # fmt: skip
+
+
+def doubled_sum(x):
+    y = np.empty(x.size)
+    for i in range(x.size):
+        y[i] = 2.0 * x[i]
+    return y[0]
+
+
+def test_a_buffer_on_the_heap_as_text():
+    text = function_text(function_of(doubled_sum, (ArrayType(DOUBLE, 1),)))
+    assert "    new = x_n0 x float64 on the heap\n" in text
 
 
 def test_functions_are_read_once():

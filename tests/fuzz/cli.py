@@ -15,12 +15,12 @@ from rich.table import Table
 
 from .coverage import ENOUGH, Coverage
 from .draw import ops
-from .loop import INTERPRETED, KINDS, RARE, Job, ops_of, small, table_of, work
+from .loop import INTERPRETED, KINDS, OTHERS, RARE, Job, ops_of, small, table_of, work
 from .runner import Failure
 
 SHARES = {
     "eager": 0.28, "plain": 0.29, "compiled": 0.1, "odd": 0.05, "kernels": 0.07, "memory": 0.18,
-    "lean": 0.03,
+    "lean": 0.03, "loops": 0.1,
 }  # fmt: skip
 CHUNK = 20.0  # seconds of work between two reports
 TEACH = """
@@ -36,8 +36,9 @@ program is shrunk and printed as Python that goes into a file of tests/regressio
 
 eager and plain are the two tiers in plain Python, plain on memory full of not-a-numbers: many
 programs a second. memory is both for programs that write, through names and views. kernels and
-compiled are machine code: few. lean compares the two front ends that compile kernels. odd calls
-public functions with what they do not take.
+compiled are machine code: few. lean compares the two front ends that compile kernels. loops
+compares derivatives of functions with loops with dual numbers. odd calls public functions with what
+they do not take.
 The exit code is 1 where anything was found.
 """
 
@@ -163,10 +164,8 @@ def progress(coverage: dict[str, Coverage], failures: dict[tuple, Failure], end:
 
 def summary(kind: str, coverage: Coverage) -> Table:
     """What was met: modes, classes of inputs, and the pairs of op and mode met least."""
-    modes = (
-        [name for name in table_of(kind) if name not in RARE] if kind not in ("odd", "lean") else []
-    )
-    known = ops_of(kind) if kind != "lean" else {}
+    modes = [] if kind in OTHERS else [name for name in table_of(kind) if name not in RARE]
+    known = {} if kind in ("lean", "loops") else ops_of(kind)
     seldom = coverage.least(known, modes)
     table = Table(
         title=f"{kind}: {coverage.programs:,} programs, {coverage.cases:,} cases; {len(seldom):,} "

@@ -9,6 +9,9 @@ import numpy as np
 
 from . import frontend, odd, runner
 from .coverage import Coverage
+from .derivatives import running
+from .derivatives.checking import check
+from .derivatives.machine import check_machine
 from .draw import draw, ops
 from .memory import drawing
 from .modes import MODES
@@ -18,10 +21,13 @@ from .runner import Failure
 from .shrink import shrunk
 from .static import STATIC
 
-KINDS = ("eager", "plain", "compiled", "odd", "kernels", "memory", "lean")
+KINDS = ("eager", "plain", "compiled", "odd", "kernels", "memory", "lean", "loops")
 """What runs: the eager tier and compiled programs, both in plain Python; compiled programs as
 machine code; odd calls; the eager tier with kernels of machine code; programs that write to their
-arrays, in both tiers in plain Python; kernels compiled by our own front end and by Numba's."""
+arrays, in both tiers in plain Python; kernels compiled by our own front end and by Numba's;
+derivatives of functions with loops."""
+OTHERS = ("odd", "lean", "loops")
+"""The kinds whose programs are no steps of ops."""
 
 INTERPRETED = ("eager", "plain", "memory")
 """The kinds that run where Numba compiles nothing: ever new kernels take most of the time."""
@@ -68,6 +74,8 @@ def work(job: Job, seen: Callable[[Coverage, Failure | None], None] | None = Non
         return _odd(job)
     if job.kind == "lean":
         return _lean(job)
+    if job.kind == "loops":
+        return _loops(job)
     coverage, failures, times = Coverage(), {}, {}
     met = Coverage()
     if job.before:
@@ -122,6 +130,25 @@ def _lean(job: Job) -> Found:
             text = frontend.shrunk(text, calls, 20.0)
             told = f"# seed {seed}\n{text}\n{frontend.compared(text, calls).told}"
             failures["lean", seed] = Failure(told, "lean", "Different", told)
+    return Found(coverage, failures, {})
+
+
+def _loops(job: Job) -> Found:
+    """Derivatives of functions with loops: interpreted, and some as machine code."""
+    coverage, failures = Coverage(), {}
+    end = time.monotonic() + job.seconds
+    for seed in range(job.seed, job.seed + min(job.programs, 10**6)):
+        if time.monotonic() > end:
+            break
+        checked = check_machine if seed % 8 == 0 else check
+        found = running.run(seed, 1, checked=checked)
+        coverage.programs += 1
+        coverage.cases += found.counts["right"]
+        coverage.refused["loops", "refused"] += found.counts["refused"]
+        for program, wrong in found.failures:
+            if ("loops", wrong[:24]) not in failures:
+                told = running.told(running.small(program, 20.0, checked), checked)
+                failures["loops", wrong[:24]] = Failure(told, "loops", "Different", told)
     return Found(coverage, failures, {})
 
 

@@ -1,6 +1,7 @@
 """The object that `nbgrad.njit` makes: Numba's dispatcher, the arguments of its calls, refusals."""
 
 import pickle
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -109,6 +110,26 @@ def test_tuples_and_none():
     x = nbgrad.track(a)
     f((x, 3.0), 2.0, None).backward()
     assert np.array_equal(x.grad, [6.0, 0.0])
+
+
+class Pair(NamedTuple):
+    a: np.ndarray
+    b: float
+
+
+@nbgrad.njit
+def of_pair(p):
+    return p.a[0] * p.b
+
+
+def test_named_tuples():
+    found = nbgrad.grad(of_pair)(Pair(np.array([3.0, 1.0]), 2.0))
+    assert type(found) is Pair
+    assert np.array_equal(found.a, [2.0, 0.0])
+    assert found.b == 3.0
+    x = nbgrad.track(np.array([3.0, 1.0]))
+    of_pair(Pair(x, 2.0)).backward()
+    assert np.array_equal(x.grad, [2.0, 0.0])
 
 
 def test_dtypes():

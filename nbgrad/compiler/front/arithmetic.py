@@ -124,7 +124,7 @@ def _rounded(emit: FunctionBuilder, x: Value, *digits: Value) -> Value:
             raise Unsupported("round of an integer to digits")
         kinds = number.dtype, INT
         entry = entry_of(written.rounded, kinds)
-        return emit.cast(called(emit, entry, [number, emit.cast(*digits, INT)]), number.dtype)
+        return emit.cast(called(emit, entry, [number, emit.cast(digits[0], INT)]), number.dtype)
     if number.dtype.kind != "f":
         return emit.cast(number, INT)
     return emit.cast(emit.applied("np.rint", [number], number.dtype), INT)

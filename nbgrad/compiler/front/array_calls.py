@@ -12,6 +12,7 @@ from . import creation as creation
 from . import products as products
 from . import rearranging as rearranging
 from . import reductions as reductions
+from . import scans as scans
 from .array_table import FUNCTIONS, METHODS
 from .arrays import is_array
 from .elementwise import applied_by_call

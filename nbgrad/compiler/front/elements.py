@@ -33,7 +33,7 @@ def element(emit: FunctionBuilder, holder: Value, index: Value) -> Value:
         pairs = zip(indices, holder.shape, strict=True)
         return holder.element([emit.settled(from_the_end(emit, *pair)) for pair in pairs])
     if isinstance(holder, (Array, Lazy)):
-        from .views import part  # which reads elements
+        from .selection import part  # which reads elements
 
         return part(emit, holder, index)
     raise Unsupported("an element of a number")
@@ -44,7 +44,7 @@ def set_element(emit: FunctionBuilder, holder: Value, index: Value, value: Value
     if isinstance(holder, Place):
         emit.store(holder, position(emit, index), value)
     elif isinstance(holder, Array) and not _is_element(emit, holder, index):
-        from .views import set_part  # which sets elements
+        from .selection import set_part  # which sets elements
 
         set_part(emit, holder, index, value)
     elif isinstance(holder, Array) and holder.mutable:

@@ -27,14 +27,13 @@ from ...ir.statements import (
     Store,
     Variable,
 )
-from . import dtypes, operators, written
+from . import dtypes, operators
 from .folding import constant_result
 from .syntax import Unsupported
 from .values import (
     BOOL,
     DOUBLE,
     INT,
-    UINT,
     Array,
     Known,
     Lazy,
@@ -49,7 +48,7 @@ from .values import (
 from .writes import Writes
 
 _COPY = arg(NAMES[0])
-_OPERAND, _DTYPE = operator.attrgetter("operand"), operator.attrgetter("dtype")
+_OPERAND = operator.attrgetter("operand")
 
 
 @cache
@@ -101,7 +100,7 @@ class FunctionBuilder:
             found = literal(value.value, dtype)
             assert found is not None
             return Number(found, dtype, natural=value.value >= 0)
-        kinds = {tuple: "a tuple", Place: "a pointer", Known: getattr(value, "value", "")}
+        kinds = {tuple: "a tuple", Known: getattr(value, "value", "")}
         raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 
     def dtype(self, value: Value) -> np.dtype:
@@ -178,16 +177,18 @@ class FunctionBuilder:
             return self.applied("invert", [self.truth(operands[0])], BOOL)
         if len(operands) == 1:
             return self._unary(function, self.typed(operands[0]))
+        from . import powers  # which emit operations
+
         x, y = operands
         if function is operator.pow and isinstance(y, Known) and isinstance(y.value, int):
-            return self._whole_power(x, y.value)
+            return powers.constant_power(self, x, y.value)
         dtype, result = dtypes.operand_dtypes(function, self.dtype(x), self.dtype(y))
         if function is operator.pow and result.kind == "f" and self.dtype(y).kind in "iu":
-            return self._float_power(self.cast(x, result), self.typed(y))
+            return powers.whole_power(self, self.cast(x, result), self.typed(y))
         both = [self.cast(x, dtype), self.cast(y, dtype)]
         function_written = _WRITTEN.get((function, result.kind))
         if function_written is not None:
-            return self._written(function_written, both)
+            return powers.called(self, function_written, both)
         found = self.applied(dtypes.NAMES[function], both, result)
         if result == INT and _is_natural(function, both):
             return replace(found, natural=True)
@@ -205,43 +206,6 @@ class FunctionBuilder:
         # Narrow integers wrap around in their own dtype, before they are widened.
         own = dtype if x.dtype == BOOL else x.dtype
         return self.cast(self.applied(dtypes.NAMES[function], [self.cast(x, own)], own), dtype)
-
-    def _whole_power(self, x: Value, exponent: int) -> Value:
-        """x ** exponent, a constant, as products."""
-        here = self.typed(x)
-        dtype = here.dtype if here.dtype.kind == "f" else dtypes.integer(here.dtype)
-        if abs(exponent) > 0x10000 or (exponent < 0 and dtype.kind != "f"):
-            y = self.typed(Known(exponent))
-            if dtype.kind == "f":
-                return self._float_power(here, y)
-            return self._written(operators.whole_power, [self.cast(x, INT), y])
-        base: Value = self.cast(x, dtype)
-        result: Value | None = None
-        whole = abs(exponent)
-        while whole:
-            if whole & 1:
-                result = base if result is None else self.operation(operator.mul, result, base)
-            whole >>= 1
-            if whole:
-                base = self.operation(operator.mul, base, base)
-        one = self.cast(Known(1), dtype)
-        if result is None:
-            return one
-        if exponent < 0:
-            return self.applied("divide", [one, self.cast(result, dtype)], dtype)
-        return result
-
-    def _float_power(self, x: Number, y: Number) -> Value:
-        """x ** y of a float and an integer, by products."""
-        whole = self.cast(y, INT if y.dtype.kind == "i" else UINT)
-        return self.cast(self._written(written.power_of_whole, [x, whole]), x.dtype)
-
-    def _written(self, function: Callable, operands: Sequence[Number]) -> Number:
-        """A call of an operator that is written in Python."""
-        from .calls import called  # which emits calls
-        from .functions import entry_of
-
-        return self.typed(called(self, entry_of(function, tuple(map(_DTYPE, operands))), operands))
 
     def extreme(self, function: Callable, operands: Sequence[Value]) -> Value:
         """Python's min or max: the first of equal ones, and of nan and another the first."""
@@ -281,9 +245,8 @@ class FunctionBuilder:
 
     def accumulate(self, total: Number, value: Value) -> None:
         """Assign a variable."""
-        operand = self.cast(value, total.dtype).operand
-        assert isinstance(total.operand, str)
-        self.add(Assign(total.operand, _COPY, (operand,), total.dtype, total.dtype))
+        operand, dtype = self.cast(value, total.dtype).operand, total.dtype
+        self.add(Assign(str(total.operand), _COPY, (operand,), dtype, dtype))
 
     def load(self, place: Place, index: Affine) -> Number:
         at = self._position(place, index)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 
 from ...ir.statements import Literal, Raise
@@ -18,6 +17,7 @@ from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
     "Chosen", "Enumerated", "Items", "Range", "bound", "chosen", "items_of", "made_by", "one_type",
+    "takes",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -74,7 +74,7 @@ class Chosen:
     def __init__(self, emit: FunctionBuilder, values: Sequence[Value]):
         one_type(emit, values)
         self._emit = emit
-        self._values = [emit.settled(emit.typed(value)) for value in values]
+        self._values = [emit.typed(emit.settled(emit.typed(value))) for value in values]
         self.count: Value = Known(len(values))
 
     def at(self, k: Value) -> Value:
@@ -124,13 +124,20 @@ class Reversed:
 
 Items: TypeAlias = Range | Elements | Chosen | Enumerated | Zipped | Reversed
 _MAKERS: dict[Any, Any] = {
-    builtins.range: Range, numba.prange: Range, builtins.enumerate: Enumerated,
+    builtins.range: Range, builtins.enumerate: Enumerated,
     builtins.zip: Zipped, builtins.reversed: Reversed,
 }  # fmt: skip
 
 
+def takes(function: Any, make: type) -> None:
+    """Have calls of a function give iterables of a class."""
+    _MAKERS[function] = make
+
+
 def made_by(function: Any) -> Any:
     """The class of the iterables that a function makes; None for any other function."""
+    if getattr(function, "__name__", "") == "prange":  # Numba's
+        return Range
     try:
         return _MAKERS.get(function)
     except TypeError:  # not hashable

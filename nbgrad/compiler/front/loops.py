@@ -11,6 +11,7 @@ from .emit import FunctionBuilder
 from .expressions import Expressions
 from .iteration import Chosen, Enumerated, Items, Range, bound, items_of, made_by, one_type
 from .joins import Frame, looped
+from .steps import Steps, require_whole
 from .syntax import Unsupported
 from .values import BOOL, INT, Known, Number, Value
 from .variables import Variables
@@ -90,22 +91,27 @@ class Loops:
                 self._for_each(node, items)
                 return
             items = Chosen(self._emit, items)
-        by_one = isinstance(items, Range) and items.is_by_one
-        first, last = (items.start, items.stop) if by_one else (Known(0), items.count)
+        if isinstance(items, Steps):
+            require_whole(node.body)
+        if isinstance(items, Range) and items.is_by_one:
+            first, last = items.start, items.stop
+        else:
+            first, last = Known(0), items.count
         start, stop = bound(self._emit, first), bound(self._emit, last)
-        self._looped(node, lambda frame: self._rounds(node, items, by_one, start, stop, frame))
+        self._looped(node, lambda frame: self._rounds(node, items, start, stop, frame))
 
     def _rounds(
-        self, node: ast.For, items: Items, by_one: bool, start: Any, stop: Any, frame: Frame
+        self, node: ast.For, items: Items, start: Any, stop: Any, frame: Frame
     ) -> Statement:
         """A loop over items. The body may assign the loop variable, which does not change the
         number of rounds."""
         emit = self._emit
         frame.enter(True)
         hint = node.target.id if isinstance(node.target, ast.Name) else ""
+        by_one = isinstance(items, Range) and items.is_by_one
         axis = emit.name(hint if by_one else "")
         with emit.block() as statements, self._variables.inner():
-            if by_one:
+            if isinstance(items, Range) and by_one:
                 item: Value = items.as_item(Number(axis, INT, items.natural))
             else:
                 item = items.at(Number(axis, INT, True))
@@ -116,6 +122,9 @@ class Loops:
             self._body(node.body)
             if not is_ended(emit.body):
                 frame.next_round(True)
+        if isinstance(items, Steps):
+            schedule, copies = items.schedule, items.copies
+            return For(axis, start, stop, tuple(statements), checkpoint=schedule, snapshots=copies)
         return For(axis, start, stop, tuple(statements))
 
     def _items(self, node: ast.expr) -> Items | tuple:
@@ -126,15 +135,16 @@ class Loops:
         make = made_by(called.value) if isinstance(called, Known) else None
         if make is None:
             return items_of(self._emit, self._value(node))
-        named = [self._value(each.value) for each in node.keywords if each.arg == "start"]
-        if len(named) < len(node.keywords) or (named and make is not Enumerated):
+        known = ("start",) if make is Enumerated else ("n", "checkpoint") if make is Steps else ()
+        if any(each.arg not in known for each in node.keywords):
             raise Unsupported("a loop over a call with keywords")
-        count = 0 if make is Range else 1 if make is Enumerated else len(node.args)
+        named = {str(each.arg): self._value(each.value) for each in node.keywords}
+        count = 0 if issubclass(make, Range) else 1 if make is Enumerated else len(node.args)
         given = [
             *map(self._whole, node.args[:count]),
             *map(self._value, node.args[count:]),
         ]
-        return make(self._emit, *given, *named)
+        return make(self._emit, *given, **named)
 
     def _whole(self, node: ast.expr) -> Items:
         """The items of an argument of enumerate, zip or reversed."""

@@ -23,6 +23,7 @@ from .elements import from_the_end
 from .elementwise import loop_dtype
 from .emit import FunctionBuilder
 from .products import read
+from .selection import part
 from .syntax import Unsupported
 from .values import (
     INT,
@@ -36,7 +37,7 @@ from .values import (
     Value,
     members,
 )
-from .views import flattened_array, part, reshaped, transposed
+from .views import flattened_array, reshaped, transposed
 
 __all__ = ["concatenate"]
 

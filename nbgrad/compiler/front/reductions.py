@@ -36,7 +36,7 @@ from .values import (
     Value,
 )
 
-__all__ = ["sum_"]
+__all__ = ["root", "sum_", "total_dtype"]
 
 Step = Callable[[Value, Value], Value]
 
@@ -63,7 +63,8 @@ def _reduced(
     return found
 
 
-def _total_dtype(dtype: np.dtype) -> np.dtype:
+def total_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of sums."""
     return INT if dtype.kind in "bi" else np.dtype(np.uint64) if dtype.kind == "u" else dtype
 
 
@@ -106,7 +107,7 @@ def sum_(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
 ) -> Value:
     value = _of(emit, a)
-    where, dtype = axis_of(axis, len(value.shape)), _total_dtype(value.dtype)
+    where, dtype = axis_of(axis, len(value.shape)), total_dtype(value.dtype)
 
     def step(x: Value, y: Value) -> Value:
         return emit.operation(operator.add, x, emit.cast(y, dtype))
@@ -117,7 +118,7 @@ def sum_(
 @function_row(np.prod)
 def prod(emit: FunctionBuilder, a: Value, axis: "Value | None" = None) -> Value:
     value = _of(emit, a)
-    where, dtype = axis_of(axis, len(value.shape)), _total_dtype(value.dtype)
+    where, dtype = axis_of(axis, len(value.shape)), total_dtype(value.dtype)
 
     def step(x: Value, y: Value) -> Value:
         return emit.operation(operator.mul, x, emit.cast(y, dtype))
@@ -175,15 +176,17 @@ def std(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, ddof: Value = KNOWN_0,
     keepdims: Value = KNOWN_FALSE,
 ) -> Value:  # fmt: skip
-    return _root(emit, var(emit, a, axis, ddof, keepdims))
+    return root(emit, var(emit, a, axis, ddof, keepdims))
 
 
-def _root(emit: FunctionBuilder, value: Value) -> Value:
-    def root(x: Value) -> Value:
+def root(emit: FunctionBuilder, value: Value) -> Value:
+    """The square root of a number, or of each element."""
+
+    def of_number(x: Value) -> Value:
         here = emit.typed(x)
         return emit.applied("sqrt", [here], here.dtype)
 
-    return each_element(emit, root, [value]) if is_array(value) else root(value)
+    return each_element(emit, of_number, [value]) if is_array(value) else of_number(value)
 
 
 _NOWHERE = Place("", DOUBLE)
@@ -301,55 +304,3 @@ def all_(emit: FunctionBuilder, a: Value, axis: "Value | None" = None) -> Value:
 @function_row(np.count_nonzero)
 def count_nonzero(emit: FunctionBuilder, a: Value) -> Value:
     return sum_(emit, each_element(emit, emit.truth, [a]))
-
-
-@function_row(np.linalg.norm)
-def norm(
-    emit: FunctionBuilder, x: Value, ord: "Value | None" = None, axis: "Value | None" = None
-) -> Value:
-    kind = known_of(ord, "the order of a norm")
-    if kind not in (None, 2, "fro") or (kind == 2 and len(_of(emit, x).shape) != 1):
-        raise Unsupported(f"np.linalg.norm of order {kind}")
-    square = each_element(emit, lambda x: emit.operation(operator.mul, x, x), [_floats(emit, x)])
-    return _root(emit, sum_(emit, square, axis))
-
-
-def _floats(emit: FunctionBuilder, x: Value) -> Value:
-    value = _of(emit, x)
-    if value.dtype.kind == "f":
-        return value
-    return each_element(emit, lambda x: emit.cast(x, DOUBLE), [value])
-
-
-@function_row(np.cumsum)
-def cumsum(emit: FunctionBuilder, a: Value, axis: "Value | None" = None) -> Value:
-    return _scan(emit, a, axis, operator.add, 0)
-
-
-@function_row(np.cumprod)
-def cumprod(emit: FunctionBuilder, a: Value, axis: "Value | None" = None) -> Value:
-    return _scan(emit, a, axis, operator.mul, 1)
-
-
-def _scan(
-    emit: FunctionBuilder, a: Value, axis: "Value | None", join: Callable, start: int
-) -> Value:
-    """Combine each element with those before it."""
-    value = _of(emit, a)
-    where = axis_of(axis, len(value.shape))
-    if where is None:
-        if len(value.shape) != 1:
-            raise Unsupported("np.cumsum of several axes: give an axis")
-        where = 0
-    dtype = _total_dtype(value.dtype)
-    rest = (*value.shape[:where], *value.shape[where + 1 :])
-    found = fresh(emit, value.shape, dtype)
-    strides = row_strides(emit, found)
-    with nest(emit, rest) as outer:
-        total = emit.accumulator(Known(start), dtype)
-        with nest(emit, value.shape[where : where + 1]) as (i,):
-            at = [*outer[:where], i, *outer[where:]]
-            now = emit.settled(emit.operation(join, total, emit.cast(value.element(at), dtype)))
-            emit.accumulate(total, now)
-            emit.store(found.place, position_of(emit, strides, at), now)
-    return found

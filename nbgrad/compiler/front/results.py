@@ -39,7 +39,7 @@ class Results:
             value = self._converted(value, self._wanted)
         self._arrays = 0
         numbers, kind = self._flat(value)
-        if self._are_there and kind != self.kind:
+        if self._are_there and not _is_same(kind, self.kind):
             if may_prune:
                 raise Unsupported("results of several types")
             raise OtherResult(_common(self.kind, kind))
@@ -76,6 +76,13 @@ def _common(x: Any, y: Any) -> Any:
         return dtypes.common(x, y)
     if isinstance(x, tuple) and isinstance(y, tuple) and type(x) is type(y) and len(x) == len(y):
         return rebuilt(x, map(_common, x, y))
-    if x != y:
+    if not _is_same(x, y):
         raise Unsupported("results of several types: return values of the same types everywhere")
     return x
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether two types of results are one. NumPy takes a pair of dtypes for a dtype."""
+    if isinstance(x, tuple) and isinstance(y, tuple):
+        return type(x) is type(y) and len(x) == len(y) and all(map(_is_same, x, y))
+    return type(x) is type(y) and x == y

@@ -117,6 +117,11 @@ def rebuilt(like: tuple, parts: Iterable[Any]) -> Any:
     return type(like)(parts) if isinstance(like, NamedTuple) else tuple(parts)
 
 
+def instance_of(like: tuple, parts: Iterable[Any]) -> tuple:
+    """A tuple of parts for callers; an instance of the user's class where `like` is named."""
+    return like.kind(*parts) if isinstance(like, NamedTuple) else tuple(parts)
+
+
 Value: TypeAlias = "Number | Place | Array | Lazy | Slice | Known | tuple[Value, ...]"
 
 KNOWN_0, KNOWN_1, KNOWN_FALSE = Known(0), Known(1), Known(False)

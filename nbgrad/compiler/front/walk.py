@@ -96,7 +96,9 @@ class Walk(Loops):
         match node:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
-            case ast.Expr(value=ast.Call(func=ast.Name(id="print"))) if self._is_print(node.value):
+            case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call) if self._is_print(
+                call
+            ):
                 emit.add(Call("print", (), (), ()))
             case ast.Expr(value=value):
                 self._value(value)
@@ -154,7 +156,10 @@ class Walk(Loops):
                 refuse(node)
 
     def _is_print(self, call: ast.Call) -> bool:
-        """Whether it prints values that no call computes, but calls of builtins."""
+        """Whether it prints. Raises Unsupported for values that a call computes, except builtins:
+        derivatives leave `print` out, with its arguments."""
+        if not (isinstance(call.func, ast.Name) and call.func.id == "print"):
+            return False
         calls = [x for x in ast.walk(call) if isinstance(x, (ast.Call, ast.NamedExpr))]
         for each in calls:
             named = isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
@@ -230,8 +235,8 @@ def message_of(texts: Sequence[ast.expr]) -> str:
                 found.append(str(value))
             case ast.JoinedStr(values=parts):
                 found.append("".join(
-                    str(x.value) if isinstance(x, ast.Constant) else ast.unparse(x)[2:-1]
-                    for x in parts
+                    str(x.value) if isinstance(x, ast.Constant) else f"{{{ast.unparse(x.value)}}}"
+                    for x in parts if isinstance(x, (ast.Constant, ast.FormattedValue))
                 ))  # fmt: skip
             case _:
                 found.append(f"{{{ast.unparse(node)}}}")

@@ -17,7 +17,7 @@ from nbgrad.ir.statements import Pointer
 from .drawing import Drawn
 from .dual import SPACE, Array, Budget, Dual, Wild
 
-GLOBALS = "import math\n"
+GLOBALS = "import math\nimport numpy as np\n"
 BUDGET = 3000  # elements that a program may read and write
 EXACT, ROUGH = 1e-9, 2e-3  # relative tolerances for derivatives of float64 and of float32
 

@@ -22,6 +22,7 @@ FLOAT = (
     "math.sqrt(0.5 + {q})", "math.atan({f})", "abs({f})", "min({f}, {f})", "max({f}, {f})",
     "({d} if {b} else {d})", "({f} * {i})", "({f} / ({i} % 3 + 2))", "({i} / 4)",
     "math.atan2({f}, 1.5 + {q})", "({f} * {b})", "{e}", "{e}", "{e}", "{e}", "float({i})",
+    "({d}) ** 2",
 )  # fmt: skip
 FLOAT_LEAVES = ("{F}", "{F}", "{F}", "{e}", "{e}", "{e}", "s", "c", "0.5", "-1.25", "2.0", "0.0")
 INT = (
@@ -96,6 +97,9 @@ class _Draw:
         self._begin([])
         self._parts = [f"part{i}" for i in range(len(parts))]
         body = [f"{name} = {self._start(name)}" for name in (*FLOATS, *INTS, *BOOLS)]
+        if self._rng.random() < 0.2:
+            body.append(f"v = np.{self._one(('zeros(a.shape[0])', 'zeros_like(b)'))}")
+            self._lines_names = LINES + "v"
         self._given = {*FLOATS, *INTS, *BOOLS}
         form = self._one(("{d}", "{d}", "({d}, {d})", "({d}, {i}, {d})", ""))
         self._result = form
@@ -156,6 +160,12 @@ class _Draw:
         if draw < 0.74:
             x, y = self._element(), self._element()
             return [f"{x}, {y} = {y}, {x}"]
+        if draw < 0.755 and depth and "f1" in self._given:
+            name = self._one(self._lines_names)
+            before, self._in_loop = self._in_loop, True
+            lines = [f"for f1 in {name}:", *self._inner(depth)]
+            self._in_loop = before
+            return lines
         if draw < 0.77 and "f1" in self._given:
             return [f"f0, f1 = f1, {self._filled('{d}', 2)}"]
         kind = self._one("ffffib")
@@ -192,6 +202,8 @@ class _Draw:
             self._axes.append((name, low, max(low, high)))
             lines = [f"for {name} in range({text}):", *self._inner(depth, 1)]
             self._axes.pop()
+            if "v" in self._lines_names and self._rng.random() < 0.1:
+                lines.insert(1, "    v = np.zeros(a.shape[0])")
         self._in_loop = before
         return lines
 

@@ -66,6 +66,11 @@ class Dual:
         y, dy, kind = self._with(other)
         return _quotient(y, dy, self.value, self.dot, kind)
 
+    def __pow__(self, power: int) -> "Dual":
+        """A power of 2 or 3."""
+        slope = power * self.value ** (power - 1)
+        return Dual(self.value**power, slope * self.dot, self.is_single)
+
     def __neg__(self) -> "Dual":
         return Dual(-self.value, -self.dot, self.is_single)
 
@@ -189,6 +194,19 @@ class Array:
         self.elements[place] = value
 
 
+class DualArrays:
+    """The functions of NumPy that programs call."""
+
+    @staticmethod
+    def zeros(count: int) -> Array:
+        return Array((count,), [Dual(0.0) for _ in range(count)], "double")
+
+    @staticmethod
+    def zeros_like(x: Array) -> Array:
+        is_single = x.kind == "single"
+        return Array(x.shape, [Dual(0.0, 0.0, is_single) for _ in x.elements], x.kind)
+
+
 def least(x: Any, y: Any) -> Any:
     """Python's min, of Numba's type."""
     return _common(x, y, y if y < x else x)
@@ -209,5 +227,7 @@ def _common(x: Any, y: Any, found: Any) -> Any:
     return Dual(value, dot, both)
 
 
-SPACE: dict[str, Any] = {"math": DualMath, "min": least, "max": greatest, "tick": tick}
+SPACE: dict[str, Any] = {
+    "math": DualMath, "np": DualArrays, "min": least, "max": greatest, "tick": tick,
+}  # fmt: skip
 """The names by which programs call functions."""

@@ -504,3 +504,33 @@ def first_above(x, limit):
         if v > limit:
             return v * i
     return -1
+
+
+def in_three_ways(x):
+    if x > 1.0:
+        return x * 2.0
+    if x < -1.0:
+        return x * 3.0
+    return x
+
+
+def when_large(x, n):
+    for _ in range(n):
+        if x > 1.0:
+            return x * 2.0
+        x = x * 1.5
+    return x
+
+
+@case(7.3, -2.1, plain=True)
+def two_calls_with_several_exits(a, b):
+    return in_three_ways(a) + in_three_ways(b)
+
+
+@case(1.3, -0.5, plain=True)
+def calls_that_return_early_at_times(a, b):
+    s = 0.0
+    for i in range(4):
+        s += when_large(a + b * i, i) * in_three_ways(s)
+        s += when_large(b * i, 3) + in_three_ways(a - i)
+    return s

@@ -259,6 +259,20 @@ def root_of_one(x):
     return (s - 1.0) * (s - 1.0)
 
 
+def cube_root_of_one(x):
+    s = np.cbrt(x)
+    return (s - 1.0) * (s - 1.0)
+
+
+def power_of_nothing(x, y):
+    return x**y
+
+
+def equal_logs(a, b):
+    c = np.logaddexp(a, b)
+    return np.sum(c * c)
+
+
 def wrapped(a, k):
     s = 0.0
     for i in range(a.shape[0]):
@@ -332,6 +346,9 @@ def programs(seed=3):
         (calling, (0, 1), (some(6), 0.9)),
         (flagged, (0,), (some(9),)),
         (root_of_one, (0,), (1.0,)),
+        (cube_root_of_one, (0,), (1.0,)),
+        (power_of_nothing, (0, 1), (2.0, 0.0)),
+        (equal_logs, (0, 1), (np.ones(2), np.ones(2))),
         (wrapped, (0,), (some(8), 2)),
         (made_inside, (0, 1), (some(5), 0.7)),
         (whole_arrays, (0, 1), (some(5), some(5))),

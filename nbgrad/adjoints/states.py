@@ -1,0 +1,143 @@
+"""The states of loops with checkpoints, and the words of the record that hold one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import NoRuleError
+from ..ir.affine import Affine, variable
+from ..ir.statements import Call, For, Literal, Load, New, Operand, PointTo, Position, Store
+from ..ir.walk import walk
+from .build import INT, copy, defined_names, literal, names_of, operation
+from .record import Block, Record
+from .tree import Body, Loop, bodies
+
+__all__ = ["Layout", "State", "states"]
+
+_ONE = literal(1, INT)
+
+
+@dataclass(frozen=True)
+class State:
+    """Variables, and buffers with the numbers whose product is how many elements they have."""
+
+    variables: tuple[str, ...]
+    buffers: Mapping[Any, tuple[Operand, ...]]
+
+
+def states(
+    top: Body, variables: Sequence[str], lengths: Mapping[Any, Sequence[str] | None]
+) -> dict[Loop, State]:
+    """The state of each loop with checkpoints. `lengths` are those of the arrays among the
+    parameters; None where they do not tell the number of elements."""
+    sizes: dict[Any, Any] = dict(lengths)
+    loops = [
+        item for body in bodies(top) for item in body.items
+        if isinstance(item, Loop) and getattr(item.statement, "checkpoint", "")
+    ]  # fmt: skip
+    return {loop: _state(loop, variables, sizes | _made(top)) for loop in loops}
+
+
+def _made(top: Body) -> dict[Any, tuple[Operand, ...]]:
+    """The buffers that are made, and how many elements they have."""
+    found: dict[Any, tuple[Operand, ...]] = {}
+    for body in bodies(top):
+        for item in body.items:
+            for each in walk(getattr(item, "statements", ())):
+                if isinstance(each, New):
+                    found[each.target] = (each.count,)
+    return found
+
+
+def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any]) -> State:
+    inside = walk(loop.statement.body)
+    own = {each.target for each in inside if isinstance(each, New)}
+    written: list[Any] = []
+    for each in inside:
+        if isinstance(each, Store):
+            written.append(each.buffer)
+        elif isinstance(each, Call):
+            written += [x.buffer for x in each.pointers]
+        elif isinstance(each, PointTo):
+            raise NoRuleError(
+                "nbgrad.steps: the loop uses an array that may be one of several: loop over range"
+            )
+    buffers = {}
+    for buffer in dict.fromkeys(written):
+        if buffer in own:
+            continue
+        if sizes.get(buffer) is None:
+            raise NoRuleError(
+                f"nbgrad.steps: the loop writes to {buffer}, which is not contiguous, or has no "
+                "axis: pass a contiguous copy with one axis or more, or loop over range"
+            )
+        buffers[buffer] = tuple(sizes[buffer])
+    used = {name for each in inside for name in (*names_of(each), *defined_names([each]))}
+    return State(tuple(name for name in variables if name in used), buffers)
+
+
+class Layout:
+    """The words of a snapshot; `value` gives the numbers of its sizes."""
+
+    def __init__(
+        self, state: State, value: Callable[[str], str], new: Callable[..., str],
+        dtypes: Mapping[str, np.dtype], buffers: Mapping[Any, np.dtype], record: Record,
+    ):  # fmt: skip
+        self._state, self._value, self._new = state, value, new
+        self._dtypes, self._buffers, self._record = dtypes, buffers, record
+        self._sizes: list[Any] = []
+
+    def sized(self, made: list[Any]) -> Operand:
+        """How many words it has."""
+        words = Affine(len(self._state.variables), ())
+        self._sizes = []
+        for factors in self._state.buffers.values():
+            size: Any = _ONE
+            for x in factors:
+                x = self._value(x) if isinstance(x, str) else x
+                if size == _ONE:
+                    size = x
+                    continue
+                product = self._new("size")
+                made.append(operation(product, "multiply", (size, x), INT))
+                size = product
+            self._sizes.append(size.number if isinstance(size, Literal) else size)
+            words = words.plus(_affine(self._sizes[-1]))
+        name = self._new("state")
+        made.append(Position(name, words))
+        return name
+
+    def save(self, block: Block, made: list[Any]) -> None:
+        """Copy the state to words of the self._record."""
+        for name in self._state.variables:
+            value = self._new(name, self._dtypes[name])
+            made.append(copy(value, name, self._dtypes[name]))
+            made += self._record.write(block, 0, value, self._dtypes[name])
+            block = block.shifted(Affine(1, ()))
+        for buffer, size in zip(self._state.buffers, self._sizes, strict=True):
+            axis, dtype = self._new("each"), self._buffers[buffer]
+            value = self._new("element", dtype)
+            load = Load(value, buffer, variable(axis), dtype)
+            write = self._record.write(block.shifted(variable(axis)), 0, value, dtype)
+            made.append(For(axis, 0, size, (load, *write)))
+            block = block.shifted(_affine(size))
+
+    def restore(self, block: Block, made: list[Any]) -> None:
+        """Set the state to words of the self._record."""
+        for name in self._state.variables:
+            value = self._new(name, self._dtypes[name])
+            made += self._record.read(block, 0, value, self._dtypes[name])
+            made.append(copy(name, value, self._dtypes[name]))
+            block = block.shifted(Affine(1, ()))
+        for buffer, size in zip(self._state.buffers, self._sizes, strict=True):
+            axis, dtype = self._new("each"), self._buffers[buffer]
+            value = self._new("element", dtype)
+            read = self._record.read(block.shifted(variable(axis)), 0, value, dtype)
+            made.append(For(axis, 0, size, (*read, Store(buffer, variable(axis), value, dtype))))
+            block = block.shifted(_affine(size))
+
+
+def _affine(x: Any) -> Affine:
+    return Affine(x, ()) if isinstance(x, int) else variable(x)

@@ -1,0 +1,87 @@
+"""What the front end does not take is refused by name, with the line."""
+
+import re
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from fuzz.frontend import function_of
+
+from nbgrad.compiler.front.functions import ArrayType, entry_of
+from nbgrad.compiler.front.syntax import Unsupported
+
+DOUBLE, INT = np.dtype(float), np.dtype(np.int64)
+# The body of a function of (x, n, a), what the error names, and the line.
+REFUSED = {
+    "a list": ("s = 0.0\nb = [v for v in a]\nreturn s", "ListComp", 2),
+    "a dict": ("b = {1: x}\nreturn x", "Dict", 1),
+    "an f-string": ("b = f'{x}'\nreturn x", "JoinedStr", 1),
+    "a lambda": ("f = lambda t: t\nreturn f(x)", "Lambda", 1),
+    "a function inside": ("def f(t):\n    return t\nreturn f(x)", "FunctionDef", 1),
+    "with": ("with x:\n    pass\nreturn x", "With", 1),
+    "try": ("try:\n    x = 2.0\nexcept ValueError:\n    pass\nreturn x", "Try", 1),
+    "yield": ("yield x", "Yield", 1),
+    "import": ("import math\nreturn x", "Import", 1),
+    "global": ("global q\nreturn x", "Global", 1),
+    "recursion": ("return recursive(x, n)", "which calls itself", 1),
+    "a missing argument": ("return helper(x)", "helper without the argument y", 1),
+    "an unknown argument": ("return helper(x, z=x)", "helper with the argument z", 1),
+    "an argument twice": ("return helper(x, x=x)", "helper with the argument x", 1),
+    "too many arguments": ("return helper(x, x, x)", "helper with too many arguments", 1),
+    "keywords by **": ("return helper(x, **{'y': x})", "a call with", 1),
+    "a function of any keywords": ("return keywords(x)", "takes any keywords", 1),
+    "an unknown function": ("return x + sorted(a)", "a call of sorted", 1),
+    "a call of a number": ("return x(2.0)", "a call of a value", 1),
+    "an unknown name": ("y = x\nreturn y + unknown", "unknown, which is not defined", 2),
+    "read before assigned": ("y = z\nz = x\nreturn y", "z, which may be read before", 1),
+    "results of two kinds": ("if n > 1:\n    return x\nreturn x, x", "results of several types", 3),
+    "a result in some cases": ("if n > 1:\n    return x", "in some cases only", 0),
+    "an array or a number": ("y = x\nif n > 1:\n    y = a\nreturn y", "y, which has values of", 4),
+    "None or a number": ("y = None\nif n > 1:\n    y = x\nreturn y", "y, which has values of", 4),
+    "a range of floats": ("for i in range(x):\n    x += 1.0\nreturn x", "a range of floats", 1),
+    "a loop over a number": ("for i in x:\n    x += 1.0\nreturn x", "a loop over something", 1),
+    "a tuple of two types": ("for i in (n, x):\n    x += i\nreturn x", "of several types", 1),
+    "an item of a tuple": ("t = (x, x)\nt[0] = x\nreturn x", "assignment to an element", 2),
+    "unpacking": ("u, v = (x, x, x)\nreturn u", "another number of values", 1),
+    "a member of two types": ("t = (n, x)\nreturn t[n]", "of several types", 2),
+    "in an array": ("return x if x in a else 0.0", "`in` for a value", 1),
+    "is of numbers": ("return x if x is n else 0.0", "the identity of numbers", 1),
+    "bits of a float": ("return x | 1", "or of floats", 1),
+    "a shift of a float": ("return x << 1", "left_shift of floats", 1),
+    "a raise of a value": ("raise x", "an exception that is not a class", 1),
+    "print of a call": ("print(helper(x, x))\nreturn x", "print of the result of a call", 1),
+    "a complex number": ("return (x + 1j).real", "1j as a number", 1),
+    "half a float": ("return np.float16(x)", "a number of dtype float16", 1),
+    "a string": ("y = 'a' + 'b'\nreturn x", "as a number", 1),
+    "a named tuple's field": ("return Point(x, x).z", "the attribute z", 1),
+    "a named tuple's arguments": ("return Point(x).x", "a call of Point", 1),
+}  # fmt: skip
+
+
+def helper(x, y):
+    return x * y
+
+
+def keywords(x, **options):
+    return x
+
+
+def recursive(x, n):
+    return x if n == 0 else recursive(x * 0.5, n - 1)
+
+
+Point = namedtuple("Point", "x y")
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    body, text, line = REFUSED[name]
+    head = "import numpy as np\n\n\ndef drawn(x, n, a):\n"
+    whole = head + "".join(f"    {each}\n" for each in body.splitlines())
+    function = function_of(whole)
+    function.__globals__.update(helper=helper, keywords=keywords, recursive=recursive, Point=Point)
+    with pytest.raises(Unsupported, match=re.escape(text)) as refused:
+        entry_of(function, (DOUBLE, INT, ArrayType(DOUBLE, 1)))
+    inner = recursive if name == "recursion" else function
+    first = inner.__code__.co_firstlineno
+    assert f":{first + line}, in {inner.__name__})" in str(refused.value)
