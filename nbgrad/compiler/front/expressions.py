@@ -8,7 +8,9 @@ from functools import partial
 from typing import NoReturn
 
 from ...ir.statements import Assign, Literal, Statement
+from .arrays import is_array
 from .calls import call
+from .captured import outer_value
 from .elements import attribute, element
 from .emit import FunctionBuilder
 from .folding import is_int64
@@ -28,6 +30,9 @@ OPERATORS: dict[type, Callable] = {
     ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
     ast.Invert: operator.invert, ast.Not: operator.not_, ast.MatMult: operator.matmul,
 }  # fmt: skip
+
+
+_CHOICE = "if"  # the variable of a conditional expression of arrays, a name that no other has
 
 
 class Expressions:
@@ -207,9 +212,14 @@ class Expressions:
             self.variables.restore(start)
             with emit.block() as statements, self.variables.inner():
                 values.append(self.value(node))
+                if is_array(values[-1]):
+                    self.variables[_CHOICE] = values[-1]
             bodies.append(statements)
             ends.append((self.variables.state(), statements))
         join(emit, self.variables, ends)
+        if all(map(is_array, values)):
+            emit.branch(condition, *bodies)
+            return self.variables.taken(_CHOICE)
         if not all(isinstance(v, Number) or (isinstance(v, Known) and v.is_number) for v in values):
             return self._chosen(condition, bodies, values)
         dtype = emit.common(values)
@@ -264,7 +274,7 @@ class Expressions:
             return self._emit.settled(found) if self._assigns else found
         for names in (self._outer, self._globals, vars(builtins)):
             if name in names:
-                return Known(names[name])
+                return outer_value(self._emit, names[name])
         raise Unsupported(f"{name}, which is not defined,")
 
 

@@ -11,6 +11,7 @@ from ...ir.scalar import NAMES, arg
 from ...ir.statements import Assign, Literal, Load, Raise
 from ...ir.statements import Variable as Declared
 from . import dtypes
+from .arrays import in_memory
 from .emit import FunctionBuilder
 from .rebinding import ArraySlot, Copies
 from .syntax import Unsupported
@@ -116,6 +117,7 @@ class Variables:
         self._is_fresh = False
 
     def __setitem__(self, name: str, value: Value) -> None:
+        value = in_memory(self._emit, value)  # what it is computed from may change
         self._unsure -= {name}
         if name in self._flags:
             self.write(self._flags[name], Known(True))
@@ -129,6 +131,10 @@ class Variables:
             self.write(variable, value)
         else:
             self._known[name] = self.new(value, name)
+
+    def taken(self, name: str) -> Value:
+        """The value of a variable, which is none from here on."""
+        return self.read(self._known.pop(name))
 
     # -- states -----------------------------------------------------------------------------------
 

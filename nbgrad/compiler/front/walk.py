@@ -118,7 +118,7 @@ class Walk(Loops):
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 operands = self._expressions.named(name), self._value(value)
                 if isinstance(operands[0], Array):
-                    assign(emit, operands[0], emit.operation(OPERATORS[type(op)], *operands))
+                    self._augment(operands[0], op, operands[1])
                     return
                 result = in_memory(emit, emit.operation(OPERATORS[type(op)], *operands))
                 self._variables.assign(name, result)
@@ -126,8 +126,7 @@ class Walk(Loops):
                 array, index = self._value(holder), self._value(at)
                 operands = element(emit, array, index), self._value(value)
                 if is_view(operands[0], array):
-                    part = operands[0]
-                    assign(emit, part, emit.operation(OPERATORS[type(op)], *operands))
+                    self._augment(operands[0], op, operands[1])
                     return
                 set_element(emit, array, index, emit.operation(OPERATORS[type(op)], *operands))
             case ast.Return(value=value):
@@ -190,6 +189,12 @@ class Walk(Loops):
             variables.keeps_types = False
         self._emit.branch(condition, *bodies)
 
+    def _augment(self, array: Array, op: ast.operator, value: Value) -> None:
+        """array += value. Numba reads a value that is a view while it assigns the elements, which
+        matters if they share memory."""
+        result = self._emit.operation(OPERATORS[type(op)], array, value)
+        assign(self._emit, array, result, in_order=isinstance(value, Array))
+
     def _return(self, value: Value) -> None:
         if self._inlined:
             self.result = in_memory(self._emit, value)
@@ -207,10 +212,7 @@ class Walk(Loops):
                 kind = self._value(error)
         if not (isinstance(kind, Known) and isinstance(kind.value, type)):
             raise Unsupported("an exception that is not a class called with a text")
-        home = kind.value.__module__
-        name = kind.value.__qualname__
-        full = name if home == "builtins" else f"{home}.{name}"
-        self._emit.add(Raise(full, message_of(texts)))
+        self._emit.add(self._emit.exception(kind.value, message_of(texts)))
 
     def _target(self, target: ast.expr, value: Value) -> None:
         match target:
