@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from checkers.functions import begin, runnable
+from checkers.arithmetic import begin
+from checkers.functions import runnable
 
 from nbgrad.adjoints.reverse import value_and_cotangents
 from nbgrad.adjoints.tangent import tangents
