@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from numba.extending import overload
-
 from ..compiler.front.iteration import takes
 from ..compiler.front.steps import Steps
+from ..compiler.numba_api import overload
 
 __all__ = ["steps"]
 
@@ -35,8 +34,8 @@ def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
     ...     for t in nbgrad.steps(n):
     ...         x = x - 0.001 * x * x
     ...     return x
-    >>> nbgrad.grad(decay)(1.0, 1000)
-    0.2497986...
+    >>> round(float(nbgrad.grad(decay)(1.0, 1000)), 6)
+    0.249702
     """
     is_number = isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0
     if not is_number and checkpoint not in ("sqrt", "binomial", None):
