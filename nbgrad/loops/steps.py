@@ -1,11 +1,8 @@
 """`steps`: ranges of loops whose reverse pass keeps few states."""
 
-from typing import Any
-
-from numba.extending import overload
-
 from ..compiler.front.iteration import takes
 from ..compiler.front.steps import Steps
+from ..compiler.njit_arguments import ranging
 
 __all__ = ["steps"]
 
@@ -16,8 +13,8 @@ def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
     Reverse mode of a loop records values of each of its steps, so its memory grows with their
     number. A loop over `steps(n)` in a function that nbgrad differentiates copies its state
     before some steps only: the variables and the arrays that it writes to. Its reverse pass goes
-    back from copy to copy, and runs the steps behind each of them again to record them. Derivatives
-    are the same, bit for bit.
+    back from copy to copy, and runs the steps behind each of them again to record them. The
+    derivatives are the same; sums over all steps may round differently.
 
     Arguments:
         n: the number of steps.
@@ -27,8 +24,9 @@ def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
             copies, as in a loop over `range(n)`.
 
     Use it where the record of the loop, which `fn.plan` tells, is larger than the caches of the
-    processor: from some 10 MB on it is faster, as fresh memory costs more than to compute again.
-    Smaller loops take up to 1.6 times as long. The loop must not be left by `break` or `return`.
+    processor: from some 10 MB on it is faster, too, as fresh memory costs more than to compute
+    again. Loops with a smaller record may take up to 1.6 times as long. The loop must not be left
+    by `break` or `return`.
 
     >>> @nbgrad.njit
     ... def decay(x, n):
@@ -46,9 +44,5 @@ def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
     return range(n)
 
 
-@overload(steps, strict=False)  # its annotations differ
-def _steps(n: Any, checkpoint: Any = "sqrt") -> Any:
-    return lambda n, checkpoint="sqrt": range(n)
-
-
+ranging(steps)
 takes(steps, Steps)
