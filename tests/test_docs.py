@@ -61,8 +61,9 @@ def test_the_page_on_writing_runs():
 
 
 def test_the_page_on_loops_runs():
-    namespace, _ = run("loops.md")
-    assert namespace["slope"].shape == (6,)
+    namespace, text = run("loops.md")
+    assert namespace["slope"].shape == (50,)
+    assert f"```text\n{namespace['growth'].plan}\n```" in text
 
 
 def test_the_page_for_users_of_autograd_runs_and_its_names_are_there():

@@ -7,12 +7,11 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 
 from ..errors import UntrackedError
 from .numba_api import CPUDispatcher, typeof_impl
 
-__all__ = ["answer", "is_signature", "is_users", "ranging", "refuse", "with_numba"]
+__all__ = ["answer", "is_signature", "is_users", "refuse", "with_numba"]
 
 
 def refuse(kind: type) -> None:
@@ -30,15 +29,6 @@ def refuse(kind: type) -> None:
             return before(value, context)
 
         typeof_impl.register(face)(type_of)
-
-
-def ranging(function: Callable[..., range]) -> None:
-    """Have Numba compile calls `function(n, checkpoint)` as `range(n)`."""
-
-    def implementation(n, checkpoint="sqrt"):
-        return lambda n, checkpoint="sqrt": range(n)
-
-    overload(function, strict=False)(implementation)  # strict: with the same annotations
 
 
 def is_users(f: Any) -> bool:

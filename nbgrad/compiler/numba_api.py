@@ -45,6 +45,7 @@ try:
     from numba.core.runtime.nrt import rtsys
     from numba.core.typing.templates import Signature, signature
     from numba.core.typing.typeof import typeof_impl
+    from numba.extending import overload
     from numba.np import numpy_support
 except ImportError as missing:
     raise ImportError(complaint(str(missing))) from missing
@@ -82,5 +83,5 @@ __all__ = [
     "PythonFunctionDescriptor", "Signature", "_dynfunc", "_nrt_python", "cgutils",
     "compile_result", "compiler", "complaint", "config", "cpu_target",
     "environment", "ffi", "get_host_cpu_features", "global_compiler_lock", "is_theirs",
-    "numpy_support", "rtsys", "signature", "typeof_impl",
+    "numpy_support", "overload", "rtsys", "signature", "typeof_impl",
 ]  # fmt: skip

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 import nbgrad
-from nbgrad.bench.timing import interleave
 from nbgrad.experiments.babysqrt import five_point
 from nbgrad.experiments.options import Seed
+from nbgrad.experiments.race import raced
 from nbgrad.experiments.sheet import Sheet
 
 CELLS, PADDLES, STEPS, HOLD = 91, 60, 150, 6
@@ -121,9 +121,7 @@ def run(sheet: Sheet, rounds: int = 200, seed: Seed = 0) -> None:
     slope = np.sum(nbgrad.grad(misfit)(found.x, *rest) * direction)
     difference = five_point(lambda t: misfit(found.x + t * direction, *rest), 0.0, 1e-3)
     both = nbgrad.value_and_grad(misfit)
-    times = interleave(
-        {"both": lambda: both(found.x, *rest), "value": lambda: misfit(found.x, *rest)}, "value", 20
-    )
+    race = raced(lambda: both(found.x, *rest), lambda: misfit(found.x, *rest), rounds=20)
     losses = [misfit(x, *rest) for x in path]
     final = waves(found.x, WATER, rim, STEPS)
     sheet.csv("misfit", ("step", "misfit"), list(enumerate(losses)))
@@ -134,8 +132,9 @@ def run(sheet: Sheet, rounds: int = 200, seed: Seed = 0) -> None:
     off = np.linalg.norm(final - wanted) / np.linalg.norm(wanted)
     sheet.figure("distance from the letters", float(off))
     sheet.figure("gradient and differences apart, relative", abs(difference / slope - 1))
-    sheet.figure("value and gradient / value, time", times["both"].least / times["value"].least)
+    sheet.figure("value and gradient / value, time", race.ratio)
     sheet.say(f"{found.nit} steps of L-BFGS, {found.nfev} gradients")
+    sheet.say(misfit.plan)
     if sheet.plots:
         shots = [(t, waves(found.x, WATER, rim, t)) for t in range(0, STEPS + 1, 5)]
         draw(sheet.out / "waves.png", shots, wanted)
