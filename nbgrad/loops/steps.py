@@ -15,8 +15,8 @@ def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
     Reverse mode of a loop records values of each of its steps, so its memory grows with their
     number. A loop over `steps(n)` in a function that nbgrad differentiates copies its state
     before some steps only: the variables and the arrays that it writes to. Its reverse pass goes
-    back from copy to copy, and runs the steps behind each of them again to record them. Derivatives
-    are the same, bit for bit.
+    back from copy to copy, and runs the steps behind each of them again to record them. The
+    derivatives are the same; sums over all steps may round differently.
 
     Arguments:
         n: the number of steps.
@@ -26,8 +26,9 @@ def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
             copies, as in a loop over `range(n)`.
 
     Use it where the record of the loop, which `fn.plan` tells, is larger than the caches of the
-    processor: from some 10 MB on it is faster, as fresh memory costs more than to compute again.
-    Smaller loops take up to 1.6 times as long. The loop must not be left by `break` or `return`.
+    processor: from some 10 MB on it is faster, too, as fresh memory costs more than to compute
+    again. Loops with a smaller record may take up to 1.6 times as long. The loop must not be left
+    by `break` or `return`.
 
     >>> @nbgrad.njit
     ... def decay(x, n):

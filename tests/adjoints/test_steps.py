@@ -3,11 +3,14 @@
 # ruff: noqa: B007
 
 import math
+import subprocess
+import sys
 
 import numba
 import numpy as np
 import pytest
 from checkers import functions
+from helpers.children import environment
 from helpers.loops.calls import Bent, Pulled, directions, is_array, kinds
 from helpers.loops.checkpointed import checkpointed
 
@@ -245,3 +248,59 @@ def test_a_break_of_a_loop_inside_is_allowed():
         return x
 
     assert nbgrad.grad(inside)(1.0, 3) == pytest.approx(1.1**8)
+
+
+LONG = """
+import resource
+import numpy as np
+import nbgrad
+
+@nbgrad.njit
+def burgers(u, w, n, c):
+    for t in nbgrad.steps(n, {how!r}):
+        for i in range(1, u.shape[0] - 1):
+            w[i] = u[i] - c * u[i] * (u[i + 1] - u[i - 1]) + 0.05 * (u[i + 1] - 2 * u[i] + u[i - 1])
+        for i in range(1, u.shape[0] - 1):
+            u[i] = w[i]
+    return np.sum(u * u)
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+gradient = nbgrad.grad(burgers, (0, 3))
+u = np.sin(np.arange(200.0))
+gradient(u, np.zeros(200), 2, 0.01)
+before = peak()
+slopes = gradient(u, np.zeros(200), {n}, 0.01)
+print(peak() - before, float(np.sum(slopes[0])), float(slopes[1]))
+"""
+
+
+def long_run(how, n, folder):
+    """The megabytes that a gradient takes in a new process, and sums of its parts."""
+    path = folder / f"long_{how}_{n}.py"
+    path.write_text(LONG.format(how=how, n=n))
+    child = subprocess.run(
+        [sys.executable, path], env=environment({}), capture_output=True, text=True, timeout=300
+    )
+    assert child.returncode == 0, child.stderr
+    words = child.stdout.split()
+    return int(words[0]) / 1000, np.array(words[1:], float)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("how", ["sqrt", "binomial", 1000])
+def test_a_million_steps_take_few_megabytes(how, tmp_path):
+    """The record of all steps would take 1.6 GB."""
+    megabytes, slopes = long_run(how, 10**6, tmp_path)
+    assert megabytes < 60
+    assert np.all(np.isfinite(slopes))
+
+
+@pytest.mark.full
+def test_long_runs_have_the_same_gradients(tmp_path):
+    _, expected = long_run(None, 30_000, tmp_path)
+    for how in ("sqrt", "binomial", 100):
+        megabytes, found = long_run(how, 30_000, tmp_path)
+        assert megabytes < 10
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
