@@ -7,8 +7,10 @@ from ..ir.statements import (
     Address,
     Call,
     Function,
+    Literal,
     Operand,
     Pointer,
+    PointTo,
     Statement,
     Variable,
 )
@@ -33,22 +35,26 @@ def inlined(function: Function, names: Names, keep_exits: bool = False) -> Inlin
     if keep_exits:
         pass_ = _Inline(names)
         body = pass_.body(function.body)
-        return Inlined(pass_.declared, body, [])
+        return Inlined(pass_.declared, [*pass_.outer, *body], [])
     declared, body, results = single_exit(function.body, function.results, names)
     pass_ = _Inline(names)
     body = pass_.body(body)
-    return Inlined([*declared, *pass_.declared], body, results)
+    return Inlined([*declared, *pass_.declared], [*pass_.outer, *body], results)
 
 
 class _Inline:
     def __init__(self, names: Names):
         self._names = names
         self.declared: list[Variable] = []
+        self.outer: list[Statement] = []  # pointers to arrays from outside, which come first
 
     def body(self, statements: Any) -> list[Statement]:
         made: list[Statement] = []
         for each in statements:
             if isinstance(each, Call) and each.function == "print":
+                continue
+            if isinstance(each, PointTo) and isinstance(each.address, Literal):
+                self.outer.append(each)
                 continue
             if isinstance(each, Call) and not isinstance(each.function, str) and not (
                 only_computes(each.function)

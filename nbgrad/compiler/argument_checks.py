@@ -1,7 +1,7 @@
 """Checks of the arguments of compiled programs, each of all arrays at once."""
 
-import re
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba.core import types
@@ -11,27 +11,41 @@ from .instruction import instruction
 from .kernel import DISABLED
 from .pointers import address
 
-__all__ = ["addresses", "contiguous", "fits", "meet", "number", "writable"]
+__all__ = [
+    "addresses", "contiguous", "extent", "fits", "meet", "number", "require", "writable",
+]  # fmt: skip
+
+Shape: TypeAlias = tuple[str, tuple[int | str, ...]]
+"""The name of the dtype of an array, and its lengths; a text stands for any."""
 
 
-def shapes_in(text: str) -> list[tuple[Any, tuple[int | None, ...]]]:
-    """The dtypes and shapes in a text for `fits`; None for a length that is a name."""
-    matches = re.findall(r"(\w+)\[([^\]]*)\]", text)
-    split = [(np.dtype(n), [x.strip() for x in s.split(",") if x.strip()]) for n, s in matches]
-    return [(dtype, tuple(int(x) if x.isdigit() else None for x in s)) for dtype, s in split]
+def described(shapes: Iterable[Shape]) -> str:
+    """Arrays for people, such as "float64[2, 3], int64[n]"."""
+    return ", ".join(f"{dtype}[{', '.join(map(str, shape))}]" for dtype, shape in shapes)
 
 
 @instruction
-def fits(text, *arrays):
-    """Whether arrays have the shapes in the literal `text`, such as "float64[2, 3], int64[n]"; a
-    name stands for any length. Another dtype does not compile."""
-    described = zip(shapes_in(text), arrays, strict=True)
+def fits(shapes, *arrays):
+    """Whether arrays have these shapes; another dtype does not compile."""
     return all(
         x.dtype == dtype
         and x.ndim == len(shape)
-        and all(n is None or n == m for n, m in zip(shape, x.shape, strict=True))
-        for (dtype, shape), x in described
+        and all(isinstance(n, str) or n == m for n, m in zip(shape, x.shape, strict=True))
+        for (dtype, shape), x in zip(shapes, arrays, strict=True)
     )
+
+
+@instruction
+def extent(array, axis):
+    """The length of an array along an axis."""
+    return array.shape[axis]
+
+
+@instruction
+def require(holds, error, message):
+    """Raise `error(message)`, which are constants, where a condition does not hold."""
+    if not holds:
+        raise error(message)
 
 
 @instruction
@@ -50,10 +64,13 @@ def meet(first, *arrays):
 
 
 @instruction
-def number(text, x):
-    """A number in the dtype that the literal `text` names, as Python has it: an integer may become
-    a float, and no float an integer."""
-    return np.dtype(text).type(x)
+def number(dtype, x, message=""):
+    """A number in the dtype of this name: an integer may become a float, and no float an integer.
+    OverflowError with the `message`, where there is one, if that changes its value."""
+    found = np.dtype(dtype).type(x)
+    if message and found != x:
+        raise OverflowError(message)
+    return found
 
 
 @instruction

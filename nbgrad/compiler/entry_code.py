@@ -17,7 +17,7 @@ from ..runtime import layout
 from .front import Constant, function_of
 from .instruction import Extern
 from .llvm_function import assembly
-from .machine import described_code
+from .machine import machine_code
 from .optimizer import tidy
 from .pointers import address, at_f4, at_f8, at_i4, at_i8, f8, i8, scratch, shift
 
@@ -280,4 +280,4 @@ def code(size: int) -> int:
         text = assembly(function_of(entry, types), "entry")
         return text.replace(") {\nentry:", ") alwaysinline {\nentry:"), tuple, None
 
-    return described_code(f"entry{size}", "", write, is_counted=False, improve=tidy)[0]["entry"]
+    return machine_code(f"entry{size}", "", write, is_counted=False, improve=tidy)[0]["entry"]

@@ -24,7 +24,6 @@ from ..runtime.layout import IS_KNOWN
 from ..runtime.signals import held_back
 from .cache import counts
 from .forks import fork_safe
-from .front.syntax import TEXTS
 from .numba_api import (
     Compiler,
     CPUDispatcher,
@@ -46,7 +45,7 @@ DISABLED = bool(config.DISABLE_JIT)  # pyright: ignore[reportAttributeAccessIssu
 _build_lock = fork_safe(threading.RLock())
 # Numba never frees machine code, so a text is compiled once: the same program made again costs
 # nothing.
-_kernels: dict[tuple[str, str, bool], "Kernel"] = {}
+_kernels: dict[tuple[str, str], "Kernel"] = {}
 
 
 class KernelDispatcher(CPUDispatcher):
@@ -67,7 +66,7 @@ def jitted(function: Callable, pipeline: type = Compiler, **options: Any) -> Any
     compile nothing, and the rest must be too.
     """
     if DISABLED:
-        return function
+        return readable(function)
     settings = {"nopython": True, "boundscheck": None, **options}
     kind = KernelDispatcher if pipeline is Outside and IS_KNOWN else CPUDispatcher
     return kind(function, targetoptions=settings, pipeline_class=pipeline)
@@ -132,9 +131,9 @@ class Kernel:
     def _dispatcher(self) -> Any:
         from .kernel_call import Overloads  # which is compiled by this
 
-        if DISABLED:
-            return np.errstate(all="ignore")(readable(self.function))
         dispatcher = jitted(self.function, self._pipeline, no_cfunc_wrapper=True, **_FLAGS)
+        if DISABLED:
+            return np.errstate(all="ignore")(dispatcher)
         if isinstance(dispatcher, KernelDispatcher):
             Overloads(self, partial(setattr, dispatcher, "__call__"))
         attach(dispatcher, self.name, self.content)
@@ -146,43 +145,56 @@ def kernel(function: Callable) -> Kernel:
     return Kernel(function)
 
 
-def kernel_from_source(name: str, source: str, shell: bool = False) -> Kernel:
-    """The kernel `name` that `source` defines; equal sources are one kernel.
+def kernel_from_source(name: str, source: str, parts: Sequence[Any] = ()) -> Kernel:
+    """The kernel `name` that `source` defines, a shell, or the only one of the `parts`; equal
+    sources and parts are one kernel.
 
     The text compiles from memory, so no file that others could change is ever imported. Its
-    module stands in `sys.modules` because Numba looks it up when it loads cached code.
+    module stands in `sys.modules` because Numba looks it up when it loads cached code. `parts` are
+    makers of further functions of the module, as for `kernel_from_ir`; those of a shell are
+    `linked`.
     """
+    content = "\n".join([source, *map(repr, parts)])
     with _build_lock:
-        entry = _kernels.get((name, source, shell))
+        entry = _kernels.get((name, content))
         if entry is None:
-            entry = Kernel(getattr(module_of(source), name), source, shell)
-            _kernels[name, source, shell] = entry
+            module = module_of(source, **{part.name: part for part in parts})
+            for part in parts:
+                function = _function(part, module.__name__)
+                setattr(module, part.name, linked(function) if source else function)
+            entry = Kernel(getattr(module, name), content, bool(source))
+            _kernels[name, content] = entry
         return entry
 
 
 def kernel_from_ir(maker: Any) -> Kernel:
     """The kernel `maker.name` of the kernel IR: `maker.entry(kinds)` is the function for types of
-    its arguments. Its Python function is empty; `maker.text()` is a module that defines it in full,
-    for people and for plain Python. Equal makers are one kernel."""
+    its arguments. Its Python function is empty; `maker.plain()` is that in full. Equal makers are
+    one kernel."""
     content = repr(maker)
     with _build_lock:
-        entry = _kernels.get((maker.name, content, False))
+        entry = _kernels.get((maker.name, content))
         if entry is None:
-            scope: dict[str, Any] = {"__name__": __name__}
-            exec(f"def {maker.name}({', '.join(maker.types)}): ...", scope)
-            function = scope[maker.name]
-            function.maker = maker
-            # Symbols are named after it, and code of several processes meets in one.
-            digest = hashlib.sha256(content.encode()).hexdigest()
-            function.__qualname__ = f"{maker.name}_{digest[:16]}"
-            entry = _kernels[maker.name, content, False] = Kernel(function, content)
+            entry = _kernels[maker.name, content] = Kernel(_function(maker), content)
         return entry
 
 
+def _function(maker: Any, home: str = __name__) -> Callable:
+    """The Python function, of the module `home`, that stands for one of the kernel IR."""
+    scope: dict[str, Any] = {"__name__": home}
+    exec(f"def {maker.name}({', '.join(maker.types)}): ...", scope)
+    function = scope[maker.name]
+    function.maker = maker
+    # Symbols are named after it, and code of several processes meets in one.
+    digest = hashlib.sha256(repr(maker).encode()).hexdigest()
+    function.__qualname__ = f"{maker.name}_{digest[:16]}"
+    return function
+
+
 def readable(function: Callable) -> Callable:
-    """The function; of a kernel of the kernel IR, that of its text."""
+    """The function; of one of the kernel IR, that in plain Python."""
     maker = getattr(function, "maker", None)
-    return getattr(module_of(maker.text()), maker.name) if maker else function
+    return maker.plain() if maker else function
 
 
 _MODULE = "nbgrad_kernel_"
@@ -202,8 +214,8 @@ def module_of(source: str, **namespace: Any) -> types.ModuleType:
     module = types.ModuleType(name)
     module.__dict__.update(namespace)
     filename = f"<{name}>"
-    TEXTS[filename] = source.splitlines(True)
-    linecache.cache[filename] = (len(source), None, TEXTS[filename], filename)  # for tracebacks
+    lines = source.splitlines(True)
+    linecache.cache[filename] = (len(source), None, lines, filename)  # for tracebacks
     exec(compile(source, filename, "exec"), module.__dict__)
     sys.modules[name] = module
     return module

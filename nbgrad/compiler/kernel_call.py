@@ -15,20 +15,20 @@ import numpy as np
 from llvmlite import binding
 from numba.core import errors
 
-from ..ir.affine import Affine
 from ..ir.statements import Function, Literal, Pointer, Return
 from .edge import exception_class
 from .entry import Array, Number, Parameter, Result, entry
+from .front import values
 from .front.emit import FunctionBuilder
-from .front.functions import ArrayType, entry_of
-from .front.outside import word, words_of
+from .front.functions import ArrayType, entry_of, flattened
+from .front.outside import word
 from .front.syntax import Unsupported
-from .front.values import BOOL, DOUBLE, INT, UINT, Known, Place
+from .front.values import BOOL, DOUBLE, INT, UINT, Known, Place, Value
 from .instruction import LINKED
 from .llvm_function import FunctionModule, assembly
-from .machine import described_code
+from .machine import machine_code
 
-__all__ = ["Code", "Overloads", "code_of", "kind_of_value"]
+__all__ = ["Code", "Overloads", "code_of", "kind_of_value", "run_function", "stored"]
 
 _STATUS = np.dtype(np.int32)
 _NAMES = "f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"
@@ -75,31 +75,61 @@ def code_of(function: Callable, content: str, kinds: tuple[Any, ...]) -> Code:
         return text, lambda: (binding.parse_bitcode(each.bitcode) for each in libraries), facts
 
     content = f"{content}\0{kinds}"
-    functions, (dtypes, result, errors) = described_code(function.__name__, content, write)
+    functions, (dtypes, result, errors) = machine_code(function.__name__, content, write)
     exceptions = [exception_class(name)(message) for name, message in errors]
     return Code(functions["run"], kinds, list(map(np.dtype, dtypes)), result, exceptions)
 
 
 def _run(function: Function, kinds: Sequence[Any], module: FunctionModule) -> Function:
     """The function `i32 run(words, numbers)`, which calls another with the words."""
+
+    def write(emit: FunctionBuilder, words: Place, *given: Value) -> Sequence[Any]:
+        return emit.call(function, flattened(emit, given), function.results)
+
+    attributes = function.attributes & {"wide"}  # as it is inlined here
+    return run_function(_parameters(kinds)[0], write, module, attributes)
+
+
+def run_function(
+    parameters: Sequence[Parameter], write: Callable[..., Sequence[Any]], module: FunctionModule,
+    attributes: frozenset[str] = frozenset(),
+) -> Function:  # fmt: skip
+    """The function `i32 run(words, numbers)` for the parameters of an entry: it stores the numbers
+    that `write(emit, words, *arguments)` gives for them."""
     emit = FunctionBuilder()
     words, numbers = (Place(emit.name(name), INT) for name in ("words", "numbers"))
-    given = words_of(emit, words, function.parameters)
-    for x in _parameters(kinds)[0]:
-        if isinstance(x, Array) and x.has_strides:
-            for i in range(x.slot + 1 + len(x.lengths) // 2, x.slot + 1 + len(x.lengths)):
-                stride = emit.load(words, Affine(i, ()))
-                steps = emit.operation(operator.floordiv, stride, Known(x.dtype.itemsize))
-                given[i] = emit.typed(steps).operand
-    for i, number in enumerate(emit.call(function, given, function.results)):
-        wide = INT if number.dtype == BOOL else _WIDE[number.dtype.kind]
+    given = [_loaded(emit, words, x) for x in parameters]
+    for i, number in enumerate(write(emit, words, *given)):
+        wide = INT if number.dtype == BOOL else stored(number.dtype)
         emit.store(emit.pointing(numbers, wide), word(i, wide), number)
-    raises = module.may_raise(function)
+    raises = module.raises(emit.body)
     if not raises:
         emit.add(Return((Literal(0, _STATUS),)))
-    parameters = ("words", Pointer(INT)), ("numbers", Pointer(INT))
-    attributes = function.attributes & {"wide"}  # as it is inlined here
-    return Function("run", parameters, tuple(emit.body), () if raises else (_STATUS,), attributes)
+    pointers = ("words", Pointer(INT)), ("numbers", Pointer(INT))
+    results = () if raises else (_STATUS,)
+    return Function("run", pointers, (*emit.top, *emit.body), results, attributes)
+
+
+def stored(dtype: np.dtype) -> np.dtype:
+    """The dtype in which a number of a result is stored."""
+    return _WIDE[dtype.kind]
+
+
+def _loaded(emit: FunctionBuilder, words: Place, x: Any) -> Value:
+    """The value of a parameter, from its slots."""
+
+    def load(slot: int, dtype: np.dtype = INT) -> Any:
+        return emit.load(emit.pointing(words, dtype), word(slot, dtype))
+
+    if isinstance(x, Number):
+        return load(x.slot, x.dtype)
+    place = emit.pointing(load(x.slot), x.dtype)
+    numbers = [load(~n) if n < 0 else emit.typed(Known(n)) for n in x.lengths]
+    if not x.has_strides:
+        return values.Array(place, tuple(numbers))
+    size, ndim = Known(x.dtype.itemsize), len(numbers) // 2
+    steps = (emit.typed(emit.operation(operator.floordiv, n, size)) for n in numbers[ndim:])
+    return values.Array(place, tuple(numbers[:ndim]), tuple(steps))
 
 
 def _parameters(kinds: Sequence[Any]) -> tuple[list[Parameter], int]:

@@ -83,10 +83,11 @@ class FunctionModule(Module):
     def may_raise(self, function: Function) -> bool:
         """Whether a function, or one that it calls, has a `Raise` or may lack memory."""
         if id(function) not in self._raising:
-            self._raising[id(function)] = self._raises(function.body)
+            self._raising[id(function)] = self.raises(function.body)
         return self._raising[id(function)]
 
-    def _raises(self, body: Sequence[Statement]) -> bool:
+    def raises(self, body: Sequence[Statement]) -> bool:
+        """The same of statements."""
         for each in walk(body):
             if isinstance(each, (Raise, New)):
                 return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ir.affine import Affine
-from ..ir.quotient import Quotient
+from ..ir.formulas import Quotient
 from ..ir.sizes import is_dynamic
 from ..ir.statements import Operand
 from .llvm_ops import BOOL, INT, Value, cast, constant, llvm_type, memory_type

@@ -20,7 +20,7 @@ from .kernel import undisturbed
 from .numba_api import config, cpu_target, get_host_cpu_features
 from .optimizer import optimize
 
-__all__ = ["described_code", "machine_code", "optimized"]
+__all__ = ["machine_code", "optimized"]
 
 _LENGTH = struct.Struct("<Q")
 _known: dict[str, tuple[dict[str, int], Any]] = {}
@@ -28,35 +28,25 @@ _known: dict[str, tuple[dict[str, int], Any]] = {}
 
 def machine_code(
     name: str,
-    text: str,
-    link_in: Callable[[], Iterable[Any]] = tuple,
-    is_counted: bool = True,
-) -> dict[str, int]:
-    """The addresses of the functions that LLVM assembly defines, those without `internal`.
-
-    Arguments:
-        name: what the file in the cache begins with.
-        text: the assembly. It may declare functions of the C library, of CPython, and symbols that
-            were added with `llvmlite.binding.add_symbol`.
-        link_in: called on a cache miss alone; it gives modules with the other functions that are
-            declared. They must follow from the text and from nbgrad's sources.
-        is_counted: whether `nbgrad.stats()` counts it among the kernels.
-
-    Raises RuntimeError for assembly that is wrong, and ImportError for symbols that are missing.
-    """
-    return described_code(name, text, lambda: (text, link_in, None), is_counted)[0]
-
-
-def described_code(
-    name: str,
     content: str,
     write: Callable[[], tuple[str, Callable[[], Iterable[Any]], Any]],
     is_counted: bool = True,
     improve: Callable[[Any, Any], None] = optimize,
 ) -> tuple[dict[str, int], Any]:
-    """The same for assembly that follows from a name, a `content` and nbgrad's sources. On a cache
-    miss, `write` gives it with `link_in` and facts for JSON, which are returned with the addresses;
-    `improve` optimizes it for the machine."""
+    """The addresses of the functions that LLVM assembly defines, those without `internal`, and
+    facts about them.
+
+    Arguments:
+        name: what the file in the cache begins with.
+        content: the assembly must follow from it, the name and nbgrad's sources.
+        write: called on a cache miss alone; it gives the assembly, `link_in`, and facts for JSON.
+            The assembly may declare functions of the C library, of CPython, symbols that were added
+            with `llvmlite.binding.add_symbol`, and functions of the modules that `link_in()` gives.
+        is_counted: whether `nbgrad.stats()` counts it among the kernels.
+        improve: optimizes the module for the machine.
+
+    Raises RuntimeError for assembly that is wrong, and ImportError for symbols that are missing.
+    """
     file = file_name(name, content, *_target())
     if file not in _known:
         with undisturbed():

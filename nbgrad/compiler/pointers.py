@@ -79,6 +79,7 @@ def _at(dtype: Any) -> Callable:
     def at(place):
         return np.ctypeslib.as_array((dtype * 1).from_address(place))
 
+    at.__name__ = f"at_{np.dtype(dtype).str[1:]}"
     return at
 
 

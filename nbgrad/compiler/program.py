@@ -10,8 +10,7 @@ import numba
 import numpy as np
 from numba import types
 
-from .kernel import DISABLED, guarded, jitted, kernel_from_source, module_of, undisturbed
-from .linked import Linked
+from .kernel import DISABLED, Kernel, guarded, jitted, module_of, undisturbed
 
 _REAL = types.CPointer(types.float64)
 _TABLE = types.CPointer(types.intp)
@@ -22,48 +21,29 @@ SIGNATURES = {
 }
 
 
-def plain(name: str, source: str) -> Callable:
-    """The function `name` of a text as plain Python, where Numba is disabled."""
-    function = kernel_from_source(name, source).dispatcher
-    # As in compiled code, a division of numbers by zero gives inf.
-    return lambda *args: function(*(np.float64(x) if type(x) is float else x for x in args))
-
-
-def home_of(name: str, source: str) -> str:
-    """The module that `source` becomes; it defines `name`."""
-    return kernel_from_source(name, source).function.__module__
-
-
-def home_of_core(name: str, linked: Linked) -> str:
-    """The module that has the core of a program, by this name: it is named by the core's code."""
-    return module_of(f"# {linked.digest}\n", **{name: linked}).__name__
-
-
-def njit(
-    name: str, source: str, shell: bool, count: int, results: int, captured: Sequence[Any]
-) -> Callable:
-    """The function `name` for `@njit` code, of `count` arguments and `results` arrays; `captured`
-    arrays are filled in between them as they are now. Numba reads the text of a `shell`."""
-    entry = kernel_from_source(name, source, shell=shell)
+def njit(name: str, entry: Kernel, count: int, results: int, captured: Sequence[Any]) -> Callable:
+    """The entry `name` for `@njit` code, of `count` arguments and `results` arrays; `captured`
+    arrays are filled in between them as they are now."""
     if not captured:
         return entry.dispatcher
     names = [f"x{i}" for i in range(count)]
     places = [f"r{i}" for i in range(results)]
     arrays = {f"captured{i}": array for i, array in enumerate(captured)}
-    text = f"from {entry.function.__module__} import {name}_entry\n\n\n"
+    home = entry.function.__module__
+    text = f"from {home} import {name}_entry\n\n\n"
     text += f"def closed({', '.join([*names, *places])}):\n"
     text += f"    return {name}_entry({', '.join([*names, *arrays, *places])})\n"
-    sys.modules[entry.function.__module__].__dict__[f"{name}_entry"] = entry.dispatcher
+    sys.modules[home].__dict__[f"{name}_entry"] = entry.dispatcher
     closed = module_of(text, **arrays).__dict__["closed"]
     return closed if DISABLED else guarded(jitted(closed))
 
 
 @cache
-def cfunc(name: str, source: str, kind: str) -> Any:
-    """The function `name` as a C function of a kind of SIGNATURES: Numba's CFunc."""
-    function = kernel_from_source(name, source).function
+def cfunc(entry: Kernel, kind: str) -> Any:
+    """An entry as a C function of a kind of SIGNATURES: Numba's CFunc."""
+    made = numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})
     with undisturbed():
-        return numba.cfunc(SIGNATURES[kind], error_model="numpy", fastmath={"contract"})(function)
+        return made(entry.function)
 
 
 class _Arena(threading.local):
@@ -85,4 +65,4 @@ def arena(size: int) -> np.ndarray:
     return block
 
 
-__all__ = ["DISABLED", "arena", "cfunc", "home_of", "home_of_core", "njit", "plain"]
+__all__ = ["DISABLED", "arena", "cfunc", "njit"]

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import TraceError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
+from .formulas import Condition
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 # A loop over any number of elements is right for 0 and 1 too, and these hold what they share for
@@ -43,7 +44,7 @@ _ROUNDING = 5e-16
 
 class Naming:
     """The named sizes of one program while it is made, the sizes that were made of them by value,
-    and what must hold of them: `conditions` as text over the names, with the user's lines.
+    and what must hold of them: `conditions`, by their text.
 
     A program that is recorded for comparison `checks`: captured arrays that have a formula are that
     whatever their sizes are, and where stand-ins are `small`, no number is known by its value.
@@ -55,7 +56,7 @@ class Naming:
         self.line, self.checks, self.small = line, checks, small
         self.sizes: dict[str, int] = {}
         self.known: dict[int, int] = {}
-        self.conditions: dict[str, str] = {}
+        self.conditions: dict[str, Condition] = {}
         self.labels: tuple[str, ...] = ()  # of what the program is given
         self.seen = False
 
@@ -68,9 +69,10 @@ class Naming:
         NAMINGS.remove(self)
         _here.naming = self._outer
 
-    def require(self, condition: str) -> None:
+    def require(self, left: int, relation: str, right: int) -> None:
         """Note what must hold of the sizes."""
-        self.conditions.setdefault(condition, self.line())
+        condition = Condition(left, relation, right, self.line())
+        self.conditions.setdefault(f"{left} {relation} {right}", condition)
 
 
 class _Here(threading.local):

@@ -12,18 +12,14 @@ modules that decide nothing but what is right for every size, or that state the 
 themselves, compare freely (`naming.is_free`).
 """
 
-import operator
+import math
 import sys
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import TraceError
 from ..runtime.kinds import is_a
+from .formulas import RELATIONS, Quotient, Terms, formula, names_in, value_of
 from .naming import Naming, gives_number, is_free, is_outside, naming, tagged
-from .quotient import Quotient
-
-Terms = dict[tuple[str, ...], int]
-"""A polynomial: for each product of names (or of quotients in brackets) its coefficient."""
 
 # Stand-ins are recognized by their number, so small ones, which are common, are not used.
 _LEAST = 100
@@ -168,22 +164,9 @@ def terms_of(n: int) -> Terms:
     return n.terms if isinstance(n, Size) else {(): int(n)}
 
 
-def names_in(n: Any) -> set[str]:
-    """The named sizes in a formula."""
-    if not isinstance(n, Size):
-        return set()
-    words = "".join(c if c.isidentifier() or c.isdigit() else " " for c in repr(n)).split()
-    return {word for word in words if not word[0].isdigit()}
-
-
 def is_dynamic(n: Any) -> bool:
     """Whether an integer is known only at run time."""
     return isinstance(n, Size)
-
-
-def value_of(n: int, sizes: Mapping[str, int]) -> int:
-    """The integer for given sizes."""
-    return eval(str(n), {}, dict(sizes)) if isinstance(n, Size) else n
 
 
 def typical(n: int) -> int:
@@ -206,22 +189,22 @@ def require_least(a: int, b: int) -> None:
     known = _decided(a - b, ">=")
     if known:
         return
-    text = _relation(a - b, ">=")
+    sides = _sides(a - b)
     if known is not None or typical(a) < typical(b):
         line = here.line()
         raise TraceError(
-            f"an op cannot be recorded for named sizes, as it needs {text}: name fewer sizes"
-            f"{f' ({line})' if line else ''}"
+            f"an op cannot be recorded for named sizes, as it needs {sides[0]} >= {sides[1]}: name "
+            f"fewer sizes{f' ({line})' if line else ''}"
         )
-    here.require(text)
+    here.require(sides[0], ">=", sides[1])
 
 
-def _relation(difference: Any, relation: str) -> str:
-    """`difference relation 0` as text, with no term below 0."""
+def _sides(difference: Any) -> tuple[int, int]:
+    """The sides of a relation of a difference to 0, with no term below 0."""
     terms = terms_of(difference)
-    left = formula({product: c for product, c in terms.items() if c > 0})
-    right = formula({product: -c for product, c in terms.items() if c < 0})
-    return f"{left or 0} {relation} {right or 0}"
+    left = {product: c for product, c in terms.items() if c > 0}
+    right = {product: -c for product, c in terms.items() if c < 0}
+    return _made(left, 0), _made(right, 0)
 
 
 def at_least(a: int, b: int) -> bool:
@@ -234,16 +217,6 @@ def aligned(n: int, step: int) -> int:
     if isinstance(n, Size) and all(c % step == 0 for c in n.terms.values()):
         return n
     return (n + step - 1) // step * step
-
-
-def formula(terms: Terms) -> str:
-    """A polynomial as Python has it, in brackets where it is a sum."""
-    parts = []
-    for product, c in sorted(terms.items(), key=lambda term: (-len(term[0]), term[0])):
-        factors = [*product, *([str(abs(c))] if abs(c) != 1 or not product else [])]
-        parts.append(("-" if c < 0 else "") + " * ".join(factors))
-    text = " + ".join(parts).replace("+ -", "- ")
-    return f"({text})" if len(parts) > 1 else text
 
 
 def _made(terms: Terms, value: int) -> int:
@@ -290,7 +263,7 @@ def _decided(difference: Any, relation: str) -> bool | None:
     terms = terms_of(difference)
     constant = terms.get((), 0)
     rest = [c for product, c in terms.items() if product]
-    test = _RELATIONS[relation]
+    test = RELATIONS[relation]
     if not rest:
         return test(constant, 0)
     if all(c > 0 for c in rest):  # from the constant on
@@ -322,9 +295,9 @@ def _compared(a: Size, b: Any, relation: str) -> Any:
     if known is not None:
         return known
     if relation in ("==", "!="):
-        answer = _RELATIONS[relation](int.__int__(a), b.__int__() if isinstance(b, int) else b)
+        answer = RELATIONS[relation](int.__int__(a), b.__int__() if isinstance(b, int) else b)
     else:
-        answer = _RELATIONS[relation](typical(a), typical(b) if isinstance(b, int) else b)
+        answer = RELATIONS[relation](typical(a), typical(b) if isinstance(b, int) else b)
     if here is None:
         return answer
     file = sys._getframe(2).f_code.co_filename
@@ -334,14 +307,14 @@ def _compared(a: Size, b: Any, relation: str) -> Any:
             return relation == "!="  # a length that is 0 or 1 is none that is always so
     else:
         relation = relation if answer else _OTHERS[relation]
-        here.require(_relation(a - b, relation) if isinstance(b, int) else f"{a} {relation} {b}")
+        if isinstance(b, int):
+            left, right = _sides(a - b)
+            here.require(left, relation, right)
+        elif math.isfinite(b) and (is_order or b == int(b)):  # others hold for all integers
+            here.require(a, relation, math.floor(b) if relation in (">", "<=") else math.ceil(b))
     return answer
 
 
-_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 _OTHERS = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 

@@ -121,9 +121,14 @@ def device_of(derivative: Derivative) -> Any:
 
 def filled(derivative: Derivative, size: int, arguments: list[Any]) -> np.ndarray:
     """The vector for arguments of the kernel. Raises what the function raises."""
-    out, status = np.empty(size, derivative.dtype), np.zeros(1, np.int64)
+    out, status = new_vector(size, derivative.dtype), np.zeros(1, np.int64)
     kernel_of(derivative)(*arguments, out, status)
     if number := status.item():
         kind, message = error_of(derivative.signature.errors[number - 1])
         raise kind(message)
     return out
+
+
+def new_vector(size: int, dtype: np.dtype) -> np.ndarray:
+    """A vector that a kernel fills."""
+    return np.empty(size, dtype)

@@ -252,6 +252,12 @@ class Packing:
                 given.append(self._buffer(origin, kind.dtype, origin.along == every))
             else:
                 given.append(self._number(origin, kind))
+        kind = "leaf" if of.wrt is None else "bar"
+        passed_on = {origins.get(name) for name, _ in inner.parameters}
+        for i in self._out_at:
+            is_array = i >= 0 and self._signature.leaves[i].ndim is not None
+            if is_array and _Origin(kind, i, every) not in passed_on:  # nothing flows to it
+                self._fill(self._out, self._out_at[i], self._dtype, i, None, self._body)
         names = [self._names.new("result") for _ in inner.results]
         self._body.append(Call(inner, tuple(given), tuple(names), inner.results))
         place = 0

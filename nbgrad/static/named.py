@@ -320,8 +320,8 @@ def _difference(one: "Variant", other: "Variant") -> str:
     """Return the first line in which programs for two sets of stand-ins differ."""
     if one.signature.conditions.keys() != other.signature.conditions.keys():
         odd = sorted(one.signature.conditions.keys() ^ other.signature.conditions.keys())[0]
-        line = one.signature.conditions.get(odd) or other.signature.conditions.get(odd)
-        return f" ({line or odd})"
+        found = one.signature.conditions.get(odd) or other.signature.conditions[odd]
+        return f" ({found.line or odd})"
     if one.code != other.code:
         for x, y in zip(one.source.splitlines(), other.source.splitlines(), strict=False):
             if x != y:

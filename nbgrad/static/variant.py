@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compiler.forks import fork_safe, with_open_properties
-from ..compiler.program import DISABLED, cfunc, home_of, home_of_core, njit
+from ..compiler.program import cfunc, njit
 from ..errors import TraceError
 from ..threads import pool
 from .entry import c_abi, njit_entry
 from .entry.flatten import Leaf, entry_argument
 from .entry.module import emit
 from .entry.python_entry import PythonEntry
-from .entry.signature import module
 from .lower import lower
 from .lower.unrolled import with_unrolled_writes
 from .trace.program import Program
@@ -60,7 +59,7 @@ class Variant:
     def holds_for(self, sizes: Mapping[str, int]) -> bool:
         """Return whether the program is valid for these sizes."""
         known = {self.names[name]: n for name, n in sizes.items()}
-        return all(eval(condition, {}, known) for condition in self.signature.conditions)
+        return all(each.holds(known) for each in self.signature.conditions.values())
 
     @property
     def code(self) -> str:
@@ -109,7 +108,7 @@ class Variant:
         """The function for `@njit` code, from the leaves of the arguments to the leaves of the
         result. Arrays of another shape raise ValueError."""
         name = self.program.name
-        return self._njit(name, njit_entry.entry(self.signature, name), 0)
+        return self._njit(njit_entry.entry(self.signature, name, self._emitted.function), 0)
 
     @cached_property
     def njit_into(self) -> Callable:
@@ -118,14 +117,13 @@ class Variant:
         It returns the results that are numbers: a tuple, a single number, or None. It allocates
         nothing, unless a result overlaps another array or the scratch memory is large.
         """
-        text = njit_entry.into(self.signature)
-        return self._njit(f"{self.program.name}_into", text, len(self.signature.arrays()))
+        entry = njit_entry.into(self.signature, self._emitted.function)
+        return self._njit(entry, len(self.signature.arrays()))
 
-    def _njit(self, name: str, text: str, results: int) -> Callable:
-        """The function `name` of a text, with so many arrays for results."""
-        captured, count = self._given(), len(self.program.inputs)
-        is_shell = njit_entry.is_shell(self.signature)
-        return njit(name, self._module(text), is_shell, count, results, captured)
+    def _njit(self, entry: njit_entry.Entry, results: int) -> Callable:
+        """The function of an entry with so many arrays for results."""
+        count = len(self.program.inputs)
+        return njit(entry.name, entry.kernel(), count, results, self._given())
 
     @property
     def address(self) -> int:
@@ -166,8 +164,9 @@ class Variant:
                     np.array(array, value.dtype)
                     for array, value in zip(self._given(), inputs, strict=True)
                 ]
-                text = makers[kind](self.signature, [array.ctypes.data for array in captured])
-                function = cfunc(f"{self.program.name}_{kind}", self._module(text), kind)
+                addresses = [array.ctypes.data for array in captured]
+                entry = makers[kind](self.signature, addresses, self._emitted.linked)
+                function = cfunc(entry.kernel(), kind)
                 self._cfuncs[kind] = (function, captured)
             return self._cfuncs[kind][0]
 
@@ -177,16 +176,9 @@ class Variant:
             pool.ready()
         return list(map(entry_argument, self.captured))
 
-    def _module(self, text: str) -> str:
-        core = f"{self.program.name}_core"
-        if DISABLED:
-            return module(text, core, home_of(self.program.name, self._emitted.source))
-        return module(text, core, home_of_core(core, self._emitted.linked))
-
     # -- for Python ---------------------------------------------------------------------------
 
     @cached_property
     def python(self) -> PythonEntry:
         """The entry that Python calls."""
-        made = self._emitted
-        return PythonEntry(self.program, self.signature, self.captured, made, self._module)
+        return PythonEntry(self.program, self.signature, self.captured, self._emitted)

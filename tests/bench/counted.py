@@ -36,7 +36,7 @@ from nbgrad.bench.libraries import (
 )
 from nbgrad.bench.workloads import runner, workloads
 from nbgrad.compiler.machine import optimized
-from nbgrad.static.entry.run import Run
+from nbgrad.static.entry.run import text_of
 from nbgrad.static.reads import guard
 from nbgrad.values.replay import AFTER
 
@@ -134,7 +134,7 @@ def instructions(function: Any) -> int:
     """LLVM's instructions of the optimized program, with its entry."""
     variant = function.only_variant("plan")
     core = variant._emitted.linked
-    module, _ = optimized(core.text + Run(variant.signature, core.name).text, core.modules)
+    module, _ = optimized(text_of(variant.signature, core), core.modules)
     return sum(
         sum(1 for _ in block.instructions)
         for found in module.functions

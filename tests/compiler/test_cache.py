@@ -212,7 +212,7 @@ def distance(xs, outs):
         outs[k] = labs(int(xs[k]))
 """
 out = np.empty(2)
-kernel_from_source("distance", text, shell=True)(np.array([-3.0, 4.0]), out)
+kernel_from_source("distance", text)(np.array([-3.0, 4.0]), out)
 result = out.tolist()
 '''
     session = fork(code, NBGRAD_CACHE_DIR=tmp_path)

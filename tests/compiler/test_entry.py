@@ -60,12 +60,12 @@ define i32 @run(ptr %words, ptr %numbers) {
 def copied(parameters, slots, dtypes, result, status=0, messages=()):
     """An entry that returns words as they are."""
     text = COPY.format(bytes=8 * len(dtypes), status=status)
-    run = machine_code("copied", text)["run"]
+    run = machine_code("copied", text, lambda: (text, tuple, None))[0]["run"]
     return entry("f", run, parameters, slots, dtypes, result, messages)
 
 
 def scaled(keeps_gil=True, result=(0, ~2), shape=(3,)):
-    run = machine_code("scaled", SCALED)["run"]
+    run = machine_code("scaled", SCALED, lambda: (SCALED, tuple, None))[0]["run"]
     parameters = [Array(F8, shape, 0), Number(F8, 2), Array(F8, shape, 1, True)]
     return entry("f", run, parameters, 3, [F8], result, [ValueError("below", 0)], keeps_gil)
 

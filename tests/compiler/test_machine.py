@@ -38,8 +38,13 @@ TEXT = """{SUM.format(name="total", start="1.0")}"""
 kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)
 x = np.arange(50.0)
 def total(text=TEXT):
-    return kind(machine_code("total", text)["total"])(x.ctypes.data, 50)
+    functions, _ = machine_code("total", text, lambda: (text, tuple, None))
+    return kind(functions["total"])(x.ctypes.data, 50)
 '''
+
+
+def code_of(name, text, link_in: Any = tuple):
+    return machine.machine_code(name, text, lambda: (text, link_in, None))[0]
 
 
 def called(address, *numbers):
@@ -49,15 +54,15 @@ def called(address, *numbers):
 
 def test_a_text_is_compiled_once(monkeypatch):
     text = SUM.format(name="once", start="77.0")
-    first = machine.machine_code("once", text)
+    first = code_of("once", text)
     monkeypatch.setattr(machine, "_load_or_compile", None)
-    assert machine.machine_code("once", text) == first
+    assert code_of("once", text) == first
     assert list(first) == ["once"]
 
 
 def test_functions_of_one_name_are_apart():
     text = "define double @f() {{ ret double {} }}"
-    codes = [machine.machine_code("f", text.format(x))["f"] for x in ("1.0", "2.0")]
+    codes = [code_of("f", text.format(x))["f"] for x in ("1.0", "2.0")]
     assert [called(code) for code in codes] == [1.0, 2.0]
 
 
@@ -85,16 +90,16 @@ def test_functions_that_are_declared_are_linked_in_on_a_miss_alone(monkeypatch, 
         yield binding.parse_assembly(other)
 
     for _ in range(3):
-        assert called(machine.machine_code("linked", text, link_in)["f"], 1.5) == 3.0
+        assert called(code_of("linked", text, link_in)["f"], 1.5) == 3.0
     assert len(asked) <= 1  # none where the cache has it
 
 
 def test_symbols_that_are_missing_are_named():
     text = "declare void @nowhere()\ndefine void @f() { call void @nowhere() ret void }"
     with pytest.raises(ImportError, match="nowhere"):
-        machine.machine_code("missing", text)
+        code_of("missing", text)
     with pytest.raises(RuntimeError):
-        machine.machine_code("wrong", "define void @f() { ret i32 }")
+        code_of("wrong", "define void @f() { ret i32 }")
 
 
 def test_another_process_loads_it(fork, tmp_path):

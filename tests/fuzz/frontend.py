@@ -8,6 +8,7 @@ only not-a-numbers are all the same.
 import ast
 import contextlib
 import itertools
+import linecache
 import time
 import warnings
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import numba
 import numpy as np
 from numba.core.errors import NumbaError
 
-from nbgrad.compiler.front.syntax import TEXTS, Unsupported
+from nbgrad.compiler.front.syntax import Unsupported
 from nbgrad.compiler.kernel import exact
 from nbgrad.compiler.kernel_call import code_of, kind_of_value
 
@@ -269,7 +270,7 @@ def function_of(text: str) -> Any:
     """The function of a program."""
     name = f"<drawn {hash(text)}>"
     space: dict[str, Any] = {"__name__": __name__}
-    TEXTS[name] = (GLOBALS + text).splitlines(True)
+    linecache.cache[name] = (len(text), None, (GLOBALS + text).splitlines(True), name)
     exec(compile(GLOBALS + text, name, "exec"), space)
     return space["drawn"]
 

@@ -215,9 +215,9 @@ def run(variant: Variant, leaves: list[Any]) -> Any:
     scalars, checks = found[: len(signature.scalars())], found[len(signature.scalars()) :]
     for i in signature.memory.written:
         blocks[i].require_written()
-    for ok, message in zip(checks, signature.messages, strict=True):
+    for ok, (error, message) in zip(checks, signature.messages, strict=True):
         if not ok:
-            raise eval(message, {"np": np})
+            raise error(message)
     for i, source in signature.memory.copies.items():
         is_given = isinstance(source, ArgumentBuffer)
         block = given[source.position] if is_given else blocks[source.position]

@@ -24,17 +24,17 @@ result = (x * x).data.tolist()
 # A kernel that code which Numba compiles calls: it is stored as Numba has it.
 CALLED_BY_NUMBA = """
 import numba
-from nbgrad.compiler.kernel import kernel_from_source
-twice = kernel_from_source("twice", "def twice(x):\\n    return x + x").dispatcher
+from nbgrad.compiler.kernel import kernel, module_of
+twice = kernel(module_of("def twice(x):\\n    return x + x").twice).dispatcher
 result = numba.njit(lambda x: twice(x))(3.0)
 """
 # Kernels from texts that differ in one constant.
 SCALED = """
-from nbgrad.compiler.kernel import kernel_from_source
+from nbgrad.compiler.kernel import kernel, module_of
 def scaled(factor, x=np.arange(5.0)):
     text = f"def scaled(xs, outs):\\n    for k in range(xs.size): outs[k] = {factor} * xs[k]"
     out = np.empty_like(x)
-    kernel_from_source("scaled", text)(x, out)
+    kernel(module_of(text).scaled)(x, out)
     return out.tolist()
 """
 

@@ -27,7 +27,7 @@ import numpy as np
 
 import nbgrad
 from nbgrad import grad, no_tracking, track, vmap
-from nbgrad.compiler.kernel import kernel_from_source
+from nbgrad.compiler.kernel import kernel, module_of
 from nbgrad.core import modes
 from nbgrad.core.primitive import current_level
 
@@ -141,7 +141,7 @@ def scaled(factor: float) -> None:
     """Compile a kernel of its own, or load it, and compare what it gives."""
     text = f"def scaled(xs, outs):\n    for k in range(xs.size): outs[k] = {factor} * xs[k]"
     out = np.empty_like(X)
-    kernel_from_source("scaled", text)(X, out)
+    kernel(module_of(text).scaled)(X, out)
     np.testing.assert_array_equal(out, factor * X)
 
 

@@ -166,6 +166,15 @@ def test_a_branch_on_a_size_is_a_condition():
     assert list(f.only_variant("source").signature.conditions) == ["n > 10"]
 
 
+def test_a_size_is_compared_with_a_float():
+    f = nbgrad.compile(
+        lambda x: np.sum(x) if x.shape[0] > 2.5 else np.sum(x**2), dynamic={"x": ("n",)}
+    )
+    assert f(np.full(3, 3.0)) == 9.0
+    assert f(np.full(2, 3.0)) == 18.0
+    assert list(f.variant(np.ones(3)).signature.conditions) == ["n > 2"]
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -212,6 +212,26 @@ def test_right_hand_sides():
     same = nbgrad.compile(lambda t, u: u).variant(0.0, u).cfunc("ode")
     same.ctypes(0.5, *(a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (u, du, p)))
     close(du, u)
+    other = nbgrad.compile(lambda t, u, p: p).variant(0.0, u, p).cfunc("ode")
+    other.ctypes(0.5, *(a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (u, du, p)))
+    close(du, p)
+
+
+def test_c_functions_with_large_scratch(rng):
+    def f(x):
+        return np.sum(np.exp(x @ x) @ x)
+
+    x = rng.normal(size=(300, 300)) / 300
+    variant = nbgrad.compile(f).variant(x)
+    assert variant.signature.large
+    table = lambda *arrays: (ctypes.c_void_p * len(arrays))(*(a.ctypes.data for a in arrays))  # noqa: E731
+    out = np.zeros(1)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(variant.address)(table(x), table(out))
+    close(out[0], f(x))
+    made = variant.cfunc("quad").ctypes
+    place = x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    close(made(x.size, place, None), f(x))
+    assert np.isnan(made(x.size - 1, place, None))
 
 
 def test_c_functions_say_what_they_are_for():

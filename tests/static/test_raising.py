@@ -119,3 +119,38 @@ def test_isclose_and_allclose_are_asked_by_checks():
         np.testing.assert_array_equal(found, expected)
     samples = nbgrad.compile(nbgrad.vmap(close))(np.stack([a, b]), np.stack([b, a]))
     np.testing.assert_array_equal(samples[1], [np.isclose(a, b), np.isclose(b, a)])
+
+
+def test_a_check_that_stands_in_a_program_twice():
+    def positive(x):
+        if x <= 0.0:
+            raise ValueError
+
+    @nbgrad.compile
+    def f(x, y):
+        positive(x)
+        positive(y)
+        if y > 9.0:
+            raise IndexError
+        return x * y
+
+    assert f(2.0, 3.0) == f.njit(2.0, 3.0) == 6.0
+    for call in (f, f.njit):
+        for error, *args in (
+            (ValueError, -1.0, 1.0),
+            (ValueError, 1.0, -1.0),
+            (IndexError, 1.0, 10.0),
+        ):
+            with pytest.raises(error):
+                call(*args)
+
+
+def test_a_moved_check_compiles_nothing():
+    text = "def f(x):\n    if x < 0.5: raise ValueError\n    return x * 7.25"
+    compiled = []
+    for above in ("", "\n\n"):
+        scope = {}
+        exec(compile(above + text, "script.py", "exec"), scope)
+        assert nbgrad.compile(scope["f"])(2.0) == 14.5
+        compiled.append([nbgrad.stats()[key] for key in ("compiled", "loaded")])
+    assert compiled[0] == compiled[1]

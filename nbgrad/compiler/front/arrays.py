@@ -31,8 +31,9 @@ def is_array(value: object) -> bool:
 
 def is_view(value: Value, array: Value) -> TypeGuard[Array]:
     """Whether a value is a part of an array in its memory."""
-    both = isinstance(value, Array) and isinstance(array, Array)
-    return both and value.place.buffer == array.place.buffer
+    if not (isinstance(value, Array) and isinstance(array, Array)):
+        return False
+    return value.place.buffer == array.place.buffer
 
 
 def number(length: int) -> Number:
@@ -203,15 +204,20 @@ def _stretched(emit: FunctionBuilder, value: Lazy, shape: Sequence[Number]) -> L
 # -- assignment -----------------------------------------------------------------------------------
 
 
-def assign(emit: FunctionBuilder, target: Array, value: Value) -> None:
-    """target[...] = value, as if the value was computed before anything is assigned."""
+def assign(
+    emit: FunctionBuilder, target: Array, value: Value, in_order: bool = False
+) -> None:  # fmt: skip
+    """target[...] = value, as if the value was computed before anything is assigned; `in_order`
+    element by element, each after those before it are assigned."""
     if not target.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
     emit.writes.note(target.place.buffer)
     if isinstance(value, tuple):
         raise Unsupported("assignment of a tuple to a part of an array")
     _, (value,) = broadcast(emit, [lazy(emit, value)], target.shape)
-    if not all(_is_safe(target, array, aligned) for array, aligned in value.sources):
+    if not in_order and not all(
+        _is_safe(target, array, aligned) for array, aligned in value.sources
+    ):
         value = lazy(emit, in_memory(emit, value))
     fill(emit, target, value)
 

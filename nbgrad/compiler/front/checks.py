@@ -14,28 +14,37 @@ from .elements import attribute
 from .emit import FunctionBuilder
 from .functions import flattened
 from .syntax import Unsupported
-from .values import BOOL, INT, Array, Known, Number, Place, Value
+from .values import BOOL, INT, Array, Known, Number, Place, Value, members
 
 __all__ = ["CHECKS"]
 
 
-def _fits(emit: FunctionBuilder, text: Value, *arrays: Value) -> Value:
-    """Whether arrays have the shapes in a text; another dtype is not compiled."""
-    from ..argument_checks import shapes_in  # which defines the instruction
-
+def _fits(emit: FunctionBuilder, shapes: Value, *arrays: Value) -> Value:
+    """Whether arrays have these shapes; another dtype is not compiled."""
     fit: Value = Known(True)
-    for (dtype, shape), array in zip(shapes_in(_known(text)), arrays, strict=True):
+    for (dtype, shape), array in zip(_known(shapes), arrays, strict=True):
         if not isinstance(array, Array) or array.place.dtype != dtype:
+            from ..argument_checks import described  # which defines the instruction
+
             kind = f"an array of {array.place.dtype}" if isinstance(array, Array) else "a number"
-            raise Unsupported(f"a compiled program takes {_known(text)}, not {kind}")
+            raise Unsupported(f"a compiled program takes {described(_known(shapes))}, not {kind}")
         if len(array.shape) != len(shape):
             return Number(emit.cast(Known(False), BOOL).operand, BOOL)
-        for extent, size in zip(array.shape, shape, strict=True):
-            if size is not None:
-                same = emit.operation(operator.eq, extent, Known(size))
+        for length, size in zip(array.shape, shape, strict=True):
+            if not isinstance(size, str):
+                same = emit.operation(operator.eq, length, Known(size))
                 is_first = isinstance(fit, Known)
                 fit = same if is_first else emit.operation(operator.and_, fit, same)
     return emit.typed(fit)
+
+
+def _extent(emit: FunctionBuilder, array: Value, axis: Value) -> Value:
+    return members(attribute(emit, array, "shape"))[_known(axis)]
+
+
+def _require(emit: FunctionBuilder, holds: Value, error: Value, message: Value) -> Value:
+    emit.branch(emit.truth(holds), [], [emit.exception(_known(error), _known(message))])
+    return Known(None)
 
 
 def _writable(emit: FunctionBuilder, *arrays: Value) -> Value:
@@ -108,20 +117,17 @@ def _table(emit: FunctionBuilder, values: Sequence[Value]) -> Place:
     return table
 
 
-def _number(emit: FunctionBuilder, text: Value, x: Value) -> Value:
-    """A number in the dtype that a text names: an integer may become a float, and no float an
+def _number(emit: FunctionBuilder, name: Value, x: Value, *message: Value) -> Value:
+    """A number in the dtype of this name: an integer may become a float, and no float an
     integer."""
-    dtype = np.dtype(_known(text).replace("boolean", "bool"))
-    here = emit.dtype(x)
+    dtype, here = np.dtype(_known(name)), emit.dtype(x)
     if here.kind == "f" and dtype.kind != "f":
         raise Unsupported(f"a compiled program takes a number of dtype {dtype}, not {here}")
-    return emit.cast(x, dtype)
-
-
-def _contiguous(emit: FunctionBuilder, array: Value) -> Value:
-    if not isinstance(array, Array) or array.strides is not None:
-        raise Unsupported("a copy of an array")
-    return array
+    found = emit.cast(x, dtype)
+    if message and found is not x:
+        same = emit.operation(operator.eq, found, x)
+        _require(emit, same, Known(OverflowError), *message)
+    return found
 
 
 def _addresses(emit: FunctionBuilder, *operands: Value) -> Value:
@@ -141,8 +147,7 @@ def _linked(emit: FunctionBuilder, core: Any, *operands: Value) -> Value:
         for operand, dtype in zip(operands, core.numbers, strict=True)
         for part in flattened(emit, operand if dtype is None else emit.cast(operand, dtype))
     ]
-    found = tuple(emit.call(f"linked {core.symbol}", given, core.results))
-    return found or Known(None)
+    return tuple(emit.call(f"linked {core.symbol}", given, core.results))
 
 
 def _known(value: Value) -> Any:
@@ -153,6 +158,7 @@ def _known(value: Value) -> Any:
 
 CHECKS = {
     "fits": _fits, "writable": _writable, "meet": _meet, "number": _number,
-    "contiguous": _contiguous, "addresses": _addresses, "linked": _linked,
+    "addresses": _addresses, "linked": _linked, "extent": _extent,
+    "require": _require,
 }  # fmt: skip
 """Rows of the table of instructions."""

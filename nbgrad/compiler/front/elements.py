@@ -8,6 +8,7 @@ import numpy as np
 
 from ...ir.affine import ZERO, Affine, variable
 from ...ir.statements import Allocate, Literal, Raise
+from .captured import outer_value
 from .emit import FunctionBuilder
 from .syntax import Unsupported
 from .values import DOUBLE, INT, UINT, Array, Known, Lazy, Method, Number, Place, Value
@@ -182,7 +183,7 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
         if isinstance(holder.value, np.dtype) and name == "type":
             return Known(holder.value.type)
         try:
-            return Known(getattr(holder.value, name))
+            return outer_value(emit, getattr(holder.value, name))
         except AttributeError:
             pass
     raise Unsupported(f"the attribute {name}")

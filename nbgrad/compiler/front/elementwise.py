@@ -63,7 +63,7 @@ def dtype_of_elements(emit: FunctionBuilder, value: Value) -> np.dtype:
 
 def each_element(
     emit: FunctionBuilder, compute: Callable[..., Value], operands: Sequence[Value]
-) -> Value:
+) -> Lazy:
     """The array of the results of `compute` for the elements of arrays that are broadcast."""
     shape, values = broadcast(emit, [lazy(emit, x) for x in operands])
 

@@ -5,6 +5,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ...ir.statements import (
     Operand,
     PointTo,
     Position,
+    Raise,
     Statement,
     Store,
     Variable,
@@ -67,6 +69,7 @@ class FunctionBuilder:
         self.attributes: set[str] = set()
         self.buffers: list[str] = []  # on the heap, in the order in which they are made
         self.writes = Writes()
+        self.held: list[Any] = []  # objects of Python whose memory it reads
         self.lines: dict[str, int] = {}  # of names, counted from the definition of the function
         self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}
@@ -227,6 +230,21 @@ class FunctionBuilder:
     def branch(self, condition: Number, then: list[Statement], other: list[Statement]) -> None:
         if then or other:
             self.add(If(condition.operand, tuple(then), tuple(other)))
+
+    def exception(self, kind: type, message: str) -> Raise:
+        """The statement that ends the function with an exception."""
+        home, name = kind.__module__, kind.__qualname__
+        return Raise(name if home == "builtins" else f"{home}.{name}", message)
+
+    def returned(self, value: Value) -> tuple[list[Operand], Any]:
+        """The numbers of a result, and its dtypes."""
+        if isinstance(value, tuple):
+            parts = [self.returned(part) for part in value]
+            return [x for numbers, _ in parts for x in numbers], tuple(d for _, d in parts)
+        if isinstance(value, Known) and value.value is None:
+            return [], None
+        number = self.typed(value)
+        return [number.operand], number.dtype
 
     # -- memory -----------------------------------------------------------------------------------
 

@@ -8,7 +8,9 @@ from functools import partial
 from typing import NoReturn
 
 from ...ir.statements import Assign, Literal, Statement
+from .arrays import is_array
 from .calls import call
+from .captured import outer_value
 from .elements import attribute, element
 from .emit import FunctionBuilder
 from .folding import is_int64
@@ -30,6 +32,9 @@ OPERATORS: dict[type, Callable] = {
 }  # fmt: skip
 
 
+_CHOICE = "if"  # the variable of a conditional expression of arrays, a name that no other has
+
+
 class Expressions:
     """Reads the expressions of one activation of a function, which has `variables`."""
 
@@ -38,6 +43,7 @@ class Expressions:
         noted: Iterable[str] | None,
     ):  # fmt: skip
         self.variables = Variables(emit, steady, noted)
+        self.may_prune = False  # whether Numba may drop a part of the branch that is read next
         self._emit = emit
         self._globals = function.__globals__
         self._outer = outer_names(function)
@@ -124,7 +130,7 @@ class Expressions:
         infers types; else both branches are read."""
         value = self.condition(node)
         if isinstance(value, Known) and value.is_number and not self._is_plain(node):
-            self.variables.may_prune = True
+            self.may_prune = True
             return Number(Literal(bool(value.value), BOOL), BOOL)
         return value
 
@@ -206,9 +212,14 @@ class Expressions:
             self.variables.restore(start)
             with emit.block() as statements, self.variables.inner():
                 values.append(self.value(node))
+                if is_array(values[-1]):
+                    self.variables[_CHOICE] = values[-1]
             bodies.append(statements)
             ends.append((self.variables.state(), statements))
         join(emit, self.variables, ends)
+        if all(map(is_array, values)):
+            emit.branch(condition, *bodies)
+            return self.variables.taken(_CHOICE)
         if not all(isinstance(v, Number) or (isinstance(v, Known) and v.is_number) for v in values):
             return self._chosen(condition, bodies, values)
         dtype = emit.common(values)
@@ -263,7 +274,7 @@ class Expressions:
             return self._emit.settled(found) if self._assigns else found
         for names in (self._outer, self._globals, vars(builtins)):
             if name in names:
-                return Known(names[name])
+                return outer_value(self._emit, names[name])
         raise Unsupported(f"{name}, which is not defined,")
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "kind_of",
     "parameter_names",
     "type_of",
+    "written",
 ]
 
 
@@ -67,6 +68,8 @@ class Entry:
     find: Callable[[str], Any] | None = None
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The lines of names, counted from the definition of the function."""
+    held: tuple[Any, ...] = field(default=(), compare=False)
+    """Arrays from outside whose memory the function reads."""
 
 
 _entries: WeakKeyDictionary[Any, dict[tuple, "Entry | Unsupported | None"]] = WeakKeyDictionary()
@@ -141,7 +144,7 @@ def _read(function: Any, kinds: tuple) -> Entry:
         parameters.append((each.name, Pointer(each.kind.dtype)))
         parameters += [(f"{each.name}_n{i}", INT) for i in range(each.kind.ndim)]
     made = Function(name, tuple(parameters), (*emit.top, *body), dtypes, frozenset(emit.attributes))
-    return Entry(made, result, lines=emit.lines)
+    return Entry(made, result, lines=emit.lines, held=tuple(emit.held))
 
 
 def parameter_names(function: FunctionType) -> tuple[str, ...]:
@@ -155,16 +158,27 @@ def _of_call(function: Any, kinds: tuple) -> Entry:
     """A function that only calls an instruction, or a function of `math`."""
     from .calls import call  # which calls functions
 
+    own = getattr(function, "row", (getattr(function, "__name__", ""),))
+    name = ".".join(map(str, own[:2]))
+    write = lambda emit, *given: emit.typed(call(emit, function, given))  # noqa: E731
+    return written(name, NAMES[: len(kinds)], kinds, write, frozenset(["inline"]))
+
+
+def written(
+    name: str, names: Sequence[str], kinds: Sequence[Any], write: Callable[..., Value],
+    attributes: frozenset[str] = frozenset(),
+) -> Entry:  # fmt: skip
+    """The function whose body `write(emit, *arguments)` writes; it gives the result."""
     emit = FunctionBuilder()
     parameters: list[tuple[str, Any]] = []
-    given = [_parameter(emit, NAMES[i], kind, parameters) for i, kind in enumerate(kinds)]
-    number = emit.typed(call(emit, function, given))
-    emit.add(Return((number.operand,)))
-    own = getattr(function, "row", (getattr(function, "__name__", ""),))
-    name = ".".join([*map(str, own[:2]), *filter(None, map(_label, kinds))])
-    body = tuple(emit.body)
-    made = Function(name, tuple(parameters), body, (number.dtype,), frozenset(["inline"]))
-    return Entry(made, number.dtype)
+    arguments = [
+        _parameter(emit, each, kind, parameters) for each, kind in zip(names, kinds, strict=True)
+    ]
+    numbers, result = emit.returned(write(emit, *arguments))
+    emit.add(Return(tuple(numbers)))
+    name = ".".join([name, *filter(None, map(_label, kinds))])
+    body, dtypes = (*emit.top, *emit.body), tuple(_leaves(result))
+    return Entry(Function(name, tuple(parameters), body, dtypes, attributes), result)
 
 
 def _label(kind: Any) -> str:
@@ -234,6 +248,8 @@ def type_of(value: Value) -> Any:
             return ArrayType(place.dtype, len(shape), strides is None, mutable)
         case tuple():
             return rebuilt(value, map(type_of, value))
+    if not isinstance(value, Known):
+        raise Unsupported("an argument that is a slice, or an array that is not in memory")
     return dtype_of(value.value) if value.is_number else Constant(value.value)
 
 

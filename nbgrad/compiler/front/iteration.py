@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...ir.statements import Literal, Raise
+from .arrays import in_memory
 from .elements import element
 from .emit import FunctionBuilder
 from .functions import type_of
@@ -146,6 +147,7 @@ def made_by(function: Any) -> Any:
 
 def items_of(emit: FunctionBuilder, value: Value) -> Items | tuple[Value, ...]:
     """The items of a value; a tuple as it is."""
+    value = in_memory(emit, value)
     if isinstance(value, Array):
         return Elements(emit, value)
     if isinstance(value, tuple) or (isinstance(value, Known) and isinstance(value.value, tuple)):

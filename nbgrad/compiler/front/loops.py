@@ -43,7 +43,8 @@ class Loops:
     def _looped(self, node: ast.For | ast.While, read: Callable[[Frame], Statement]) -> None:
         """A loop, and its `else`, which runs where no `break` has left the loop."""
         emit, variables = self._emit, self._variables
-        broken = variables.declared(BOOL, "broken") if node.orelse else None
+        is_left = any(_leaves_round(each, ast.Break) for each in node.body)
+        broken = variables.declared(BOOL, "broken") if node.orelse and is_left else None
         if broken is not None:
             variables.write(broken, Known(False))
 
@@ -58,6 +59,8 @@ class Loops:
         looped(emit, variables, reading)
         if broken is not None:
             self._if(variables.read(broken), [], node.orelse)
+        elif node.orelse:
+            self._body(node.orelse)
 
     def _left(self) -> None:
         """At a `break`."""
@@ -159,12 +162,12 @@ class Loops:
             self._body(node.body)
 
 
-def _leaves_round(node: ast.AST) -> bool:
+def _leaves_round(node: ast.AST, *kinds: type) -> bool:
     """Whether a statement has a `break` or `continue` of the loop around it."""
-    if isinstance(node, (ast.Break, ast.Continue)):
+    if isinstance(node, kinds or (ast.Break, ast.Continue)):
         return True
     inside = node.orelse if isinstance(node, (ast.For, ast.While)) else ast.iter_child_nodes(node)
-    return any(map(_leaves_round, inside))
+    return any(_leaves_round(each, *kinds) for each in inside)
 
 
 def is_ended(body: Sequence[Statement]) -> bool:

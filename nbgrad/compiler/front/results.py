@@ -29,19 +29,20 @@ class Results:
     def __init__(self, emit: FunctionBuilder, wanted: Any):
         self.kind: Any = None
         self._emit, self._wanted = emit, wanted
-        self._are_there = False
+        self._are_there = self._are_doubtful = False
         self._arrays = 0
 
     def numbers(self, value: Value, may_prune: bool) -> list[Any]:
         """The numbers to return for a value. Raises OtherResult if the type of the results has to
-        be another one; where Numba `may_prune` a branch, that is not supported."""
+        be another one; if Numba `may_prune` one of the values, that is not supported."""
+        self._are_doubtful |= may_prune
         if self._wanted != ():
             value = self._converted(value, self._wanted)
         self._arrays = 0
         numbers, kind = self._flat(value)
         if self._are_there and not _is_same(kind, self.kind):
-            if may_prune:
-                raise Unsupported("results of several types")
+            if self._are_doubtful:
+                raise Unsupported("results of several types below a constant condition")
             raise OtherResult(_common(self.kind, kind))
         self._are_there, self.kind = True, kind
         return numbers

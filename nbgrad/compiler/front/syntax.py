@@ -1,6 +1,7 @@
 """The syntax trees of functions."""
 
 import ast
+import inspect
 import linecache
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -35,10 +36,6 @@ class Definition:
     ends_once: bool  # whether the only `return` is the last statement
 
 
-TEXTS: dict[str, list[str]] = {}
-"""Lines of the texts that were compiled from memory, by file name."""
-
-
 def definition_of(function: Callable) -> Definition:
     """The definition of a function. Raises ImportError where the text that is found for it is not
     its own, and Unsupported for parameters that are not positional ones."""
@@ -51,7 +48,7 @@ def definition_of(function: Callable) -> Definition:
 @lru_cache(maxsize=512)
 def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
     tree = _found(code, modules)
-    if tree is None and code.co_filename not in TEXTS:
+    if tree is None:
         linecache.checkcache(code.co_filename)  # the file may have been imported anew
         tree = _found(code, modules)
     if tree is None:
@@ -70,15 +67,17 @@ def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
 def _found(code: CodeType, modules: tuple[str, ...]) -> ast.FunctionDef | None:
     """The definition in the text of a file that gives this very code: the file may be another one
     than that which was imported."""
-    lines = TEXTS.get(code.co_filename) or lines_of(code.co_filename)
-    lines = lines or linecache.getlines(code.co_filename)
+    lines = lines_of(code.co_filename) or linecache.getlines(code.co_filename)
     last = max(filter(None, map(itemgetter(1), code.co_positions())), default=0)
+    start = code.co_firstlineno - 1
     # The brackets of the last expression may close in a later line.
     for end in (last, last + 1):
-        tree = _parsed(lines[code.co_firstlineno - 1 : end])
-        if tree is not None:
-            return tree if _gives(tree, code, modules) else None
-    return None
+        tree = _parsed(lines[start:end])
+        if tree is not None and _gives(tree, code, modules):
+            return tree
+    # Statements at the end that are never reached are not in the code.
+    tree = _parsed(inspect.getblock(lines[start:])) if lines[start:] else None
+    return tree if tree is not None and _gives(tree, code, modules) else None
 
 
 def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> bool:

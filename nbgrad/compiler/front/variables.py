@@ -11,6 +11,7 @@ from ...ir.scalar import NAMES, arg
 from ...ir.statements import Assign, Literal, Load, Raise
 from ...ir.statements import Variable as Declared
 from . import dtypes
+from .arrays import in_memory
 from .emit import FunctionBuilder
 from .rebinding import ArraySlot, Copies
 from .syntax import Unsupported
@@ -78,7 +79,7 @@ class Variables:
         self, emit: FunctionBuilder, steady: Container[str], noted: Iterable[str] | None = None
     ):
         self._steady = steady
-        self.may_prune = False  # whether Numba may drop a branch before it infers types
+        self.keeps_types = False  # whether the parts of a branch must give one type to a variable
         self._notes = noted is not None
         self._emit = emit
         self.copies = Copies(emit)  # of arrays, where ways meet
@@ -116,6 +117,7 @@ class Variables:
         self._is_fresh = False
 
     def __setitem__(self, name: str, value: Value) -> None:
+        value = in_memory(self._emit, value)  # what it is computed from may change
         self._unsure -= {name}
         if name in self._flags:
             self.write(self._flags[name], Known(True))
@@ -129,6 +131,10 @@ class Variables:
             self.write(variable, value)
         else:
             self._known[name] = self.new(value, name)
+
+    def taken(self, name: str) -> Value:
+        """The value of a variable, which is none from here on."""
+        return self.read(self._known.pop(name))
 
     # -- states -----------------------------------------------------------------------------------
 
@@ -162,7 +168,7 @@ class Variables:
         if is_same(x, y):
             return x
         match x, y:
-            case Slot(), Slot() if x.dtype == y.dtype or not self.may_prune:
+            case Slot(), Slot() if x.dtype == y.dtype or not self.keeps_types:
                 dtype = dtypes.common(x.dtype, y.dtype)
                 if dtype in (x.dtype, y.dtype):
                     return x if x.dtype == dtype else y

@@ -54,6 +54,7 @@ class Walk(Loops):
         )
         self._variables = self._expressions.variables
         self._frames: list[Frame] = []
+        self._pruned = 0  # the branches around of which Numba may drop a part
         for name, argument in zip(parameter_names(function), arguments, strict=True):
             self._variables[name] = argument
 
@@ -117,7 +118,7 @@ class Walk(Loops):
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 operands = self._expressions.named(name), self._value(value)
                 if isinstance(operands[0], Array):
-                    assign(emit, operands[0], emit.operation(OPERATORS[type(op)], *operands))
+                    self._augment(operands[0], op, operands[1])
                     return
                 result = in_memory(emit, emit.operation(OPERATORS[type(op)], *operands))
                 self._variables.assign(name, result)
@@ -125,8 +126,7 @@ class Walk(Loops):
                 array, index = self._value(holder), self._value(at)
                 operands = element(emit, array, index), self._value(value)
                 if is_view(operands[0], array):
-                    part = operands[0]
-                    assign(emit, part, emit.operation(OPERATORS[type(op)], *operands))
+                    self._augment(operands[0], op, operands[1])
                     return
                 set_element(emit, array, index, emit.operation(OPERATORS[type(op)], *operands))
             case ast.Return(value=value):
@@ -174,20 +174,32 @@ class Walk(Loops):
             return
         condition, variables = self._emit.truth(test), self._variables
         start, ends, bodies = variables.state(), [], []
+        # Numba may drop a part before it infers types.
+        may_prune, self._expressions.may_prune = self._expressions.may_prune, False
+        self._pruned += may_prune
         for statements in (body, other):
             variables.restore(start)
             bodies.append(self._inner(statements))
             if not is_ended(bodies[-1]):
                 ends.append((variables.state(), bodies[-1]))
+        self._pruned -= may_prune
         if ends:
+            variables.keeps_types = may_prune
             join(self._emit, variables, ends)
+            variables.keeps_types = False
         self._emit.branch(condition, *bodies)
+
+    def _augment(self, array: Array, op: ast.operator, value: Value) -> None:
+        """array += value. Numba reads a value that is a view while it assigns the elements, which
+        matters if they share memory."""
+        result = self._emit.operation(OPERATORS[type(op)], array, value)
+        assign(self._emit, array, result, in_order=isinstance(value, Array))
 
     def _return(self, value: Value) -> None:
         if self._inlined:
             self.result = in_memory(self._emit, value)
             return
-        numbers = self._results.numbers(value, self._variables.may_prune)
+        numbers = self._results.numbers(value, self._pruned > 0)
         self.result = self._results.kind
         self._emit.add(Return(tuple(numbers)))
 
@@ -200,10 +212,7 @@ class Walk(Loops):
                 kind = self._value(error)
         if not (isinstance(kind, Known) and isinstance(kind.value, type)):
             raise Unsupported("an exception that is not a class called with a text")
-        home = kind.value.__module__
-        name = kind.value.__qualname__
-        full = name if home == "builtins" else f"{home}.{name}"
-        self._emit.add(Raise(full, message_of(texts)))
+        self._emit.add(self._emit.exception(kind.value, message_of(texts)))
 
     def _target(self, target: ast.expr, value: Value) -> None:
         match target:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...compiler import llvm
 from ...compiler.forks import with_open_properties
+from ...compiler.kernel import DISABLED, module_of
 from ...compiler.linked import Linked
 from ...compiler.llvm_core import write_core
 from ...ir.affine import Affine
@@ -92,6 +93,13 @@ class Emitted:
         parameters += [np.dtype(np.int64)] * len(self.core.sizes)
         return Linked(self.core.name, self.module, parameters, find)
 
+    @cached_property
+    def function(self) -> Any:
+        """The core for entries: in plain Python where Numba is disabled."""
+        if DISABLED:
+            return getattr(module_of(self.source), self.core.name)
+        return self.linked
+
     # -- as text --------------------------------------------------------------------------------
 
     @cached_property
@@ -113,8 +121,8 @@ class Emitted:
             inner.append(own.core_text(step, _parameters(step), own.step_lines(step.steps)))
         texts = [*printer.kernel_texts(), *inner]
         texts.append(printer.core_text(self.core, printer.parameters(self.core), lines))
-        texts.append(njit_entry.entry(self.signature, self.name))
-        text = "\n\n".join(texts)
+        texts.append(njit_entry.entry(self.signature, self.name).shell)
+        text = "\n\n".join(filter(None, texts))
         return header(text, printer.devices) + text
 
     @property

@@ -1,145 +1,115 @@
-"""The entries of a program for arrays, as Python text: for `@njit` code and for plain Python.
+"""The entries of a program for `@njit` code.
 
-Numba compiles a shell that allocates arrays. It calls `linked` functions, which our front end
-compiles; they check their arguments and call the core.
+Numba compiles a shell, which is text: it allocates arrays, and calls `linked` functions around the
+core, which are written in the kernel IR.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from .signature import (
-    Signature,
-    array_checks,
-    call_lines,
-    core_arguments,
-    function,
-    new_array,
-    new_scratch,
-    number_lines,
-    return_line,
-    size_lines,
-)
+from ...compiler.kernel import Kernel, kernel_from_source
+from ...compiler.straight import Straight
+from ...ir.sizes import is_dynamic
+from ..lower.values import Value
+from . import bodies
+from .bodies import values_of
+from .signature import Signature, header
 
-
-def is_shell(signature: Signature) -> bool:
-    """Whether the entries make arrays: results, scratch, or copies of strided arguments."""
-    return signature.large or any(v.shape for v in (*signature.inputs, *signature.outputs))
+__all__ = ["Entry", "entry", "function", "into", "scratch_line"]
 
 
-def entry(signature: Signature, name: str) -> str:
+@dataclass
+class Entry:
+    """The function `name`: that of `shell`, which calls the `parts`, or the only part."""
+
+    name: str
+    parts: list[Straight]
+    shell: str = ""
+
+    def kernel(self) -> Kernel:
+        """The compiled function."""
+        text = header(self.shell) + self.shell if self.shell else ""
+        return kernel_from_source(self.name, text, self.parts)
+
+
+def entry(signature: Signature, name: str, core: Any = None) -> Entry:
     """`name(inputs)` gives new arrays and scalars in the order of the outputs."""
-    checks = [*array_checks(signature, False), *number_lines(signature)]
-    if not is_shell(signature):
-        return _run(signature, name, checks)
+    arrays = signature.large or any(v.shape for v in (*signature.inputs, *signature.outputs))
+    own = f"{signature.name}_run" if arrays else name
+    run = Straight(own, values_of(signature), partial(bodies.entry, signature), core)
+    if not arrays:
+        return Entry(name, [run])
     numbers = [f"s{i}" for i in signature.scalars()]
     results = [f"r{i}" if v.shape else f"s{i}" for i, v in enumerate(signature.outputs)]
-    called = _call_of_run(signature, "r")
-    shell = [
-        *_arguments(signature),
+    called = f"{own}({', '.join(run.types)})"
+    lines = [
+        *_argument_lines(signature),
         *_new_arrays(signature, "r"),
         f"{', '.join(numbers)} = {called}" if numbers else called,
         f"return {', '.join(results)}",
     ]
-    return _linked(
-        _run(signature, f"{signature.name}_run", checks),
-        function(name, signature.arguments(), shell),
-    )
+    return Entry(name, [run], function(name, signature.arguments(), lines))
 
 
-def into(signature: Signature) -> str:
+def into(signature: Signature, core: Any) -> Entry:
     """`name_into(inputs, arrays)` writes the results that are arrays and returns the scalars.
 
     If a result overlaps another array, new arrays are computed and then copied into it.
     """
-    name, places = f"{signature.name}_into", _places(signature, "r")
+    name, places = signature.name, [f"r{i}" for i in signature.arrays()]
     if not places:
-        return entry(signature, name)
-    arrays, pairs = ", ".join(_arrays(signature)), [(f"r{i}", f"t{i}") for i in signature.arrays()]
-    meets = [*array_checks(signature, True), f"writable({', '.join(places)})"]
-    shell = [
-        *_arguments(signature),
-        f"if not {signature.name}_meets({arrays}):",
-        f"    return {_call_of_run(signature, 'r')}",
+        return entry(signature, f"{name}_into", core)
+    others = {place: f"t{place[1:]}" for place in places}
+    pairs = [x for pair in others.items() for x in pair]
+    names = {"run": values_of(signature), "meets": [*signature.slots], "moved": pairs}
+    code = {"run": bodies.into, "meets": bodies.meets, "moved": bodies.moved}
+    parts = [
+        Straight(f"{name}_{kind}", names[kind], partial(code[kind], signature), core)
+        for kind in names
+    ]
+    lines = [
+        *_argument_lines(signature),
+        f"if not {name}_meets({', '.join(signature.slots)}):",
+        f"    return {name}_run({', '.join(names['run'])})",
         *_new_arrays(signature, "t"),
-        f"numbers = {_call_of_run(signature, 't')}",
-        f"{signature.name}_moved({', '.join(map(', '.join, pairs))})",
+        f"numbers = {name}_run({', '.join(others.get(x, x) for x in names['run'])})",
+        f"{name}_moved({', '.join(pairs)})",
         "return numbers",
     ]
-    checks = [*size_lines(signature), *number_lines(signature)]
-    return _linked(
-        _run(signature, f"{signature.name}_run", checks),
-        function(
-            f"{signature.name}_meets",
-            _arrays(signature),
-            [*meets, f"return {_meets(signature)}"],
-        ),
-        function(
-            f"{signature.name}_moved",
-            [x for pair in pairs for x in pair],
-            [f"move(pointer({r}), pointer({t}), {r}.size)" for r, t in pairs],
-        ),
-        function(name, [*signature.arguments(), *places], shell),
-    )
+    shell = function(f"{name}_into", [*signature.arguments(), *places], lines)
+    return Entry(f"{name}_into", parts, shell)
 
 
-def given(signature: Signature) -> str:
-    """`name_given(inputs, arrays)`, all contiguous, writes the results that are arrays and returns
-    the numbers; large scratch is its last argument. It raises Overlap if a result overlaps another
-    array."""
-    lines = array_checks(signature, True)
-    if signature.arrays():
-        lines += [f"if {_meets(signature)}:", "    raise Overlap('results overlap')"]
-    return _run(signature, f"{signature.name}_given", lines)
+def function(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
+    """A function of a shell."""
+    return "\n    ".join([f"def {name}({', '.join(arguments)}):", *lines]) + "\n"
 
 
-def _run(signature: Signature, name: str, lines: Sequence[str]) -> str:
-    """A function of the inputs, the arrays for results and large scratch, all contiguous: `lines`,
-    the call of the core, and the results that are copies of an input or of another result. It
-    returns the numbers."""
-    operands = core_arguments(signature)
-    operands += [f"pointer(r{i})" for i in signature.memory.written]
-    operands += ["pointer(work)"] * signature.large
-    copies = [
-        f"move(pointer(r{i}), pointer({signature.name_of(source)}), {signature.outputs[i].size})"
-        for i, source in signature.memory.copies.items()
-    ]
-    numbers = return_line([f"s{i}" for i in signature.scalars()])
-    arguments = [*signature.arguments(), *_places(signature, "r"), *["work"] * signature.large]
-    return function(name, arguments, [*lines, *call_lines(signature, operands), *copies, numbers])
+def scratch_line(signature: Signature) -> list[str]:
+    """The line that makes scratch where the core is handed it."""
+    return [f"work = np.empty({_length(signature.memory.size)}, np.uint8)"] * signature.large
 
 
-def _linked(*texts: str) -> str:
-    """Functions, of which all but the last are `linked`."""
-    *ours, shell = texts
-    return "\n\n".join([*(f"@linked\n{text}" for text in ours), shell])
-
-
-def _arguments(signature: Signature) -> list[str]:
-    """Lines of a shell for the arguments, the sizes that they have, and scratch."""
-    arrays = [name for name in signature.arguments() if name[0] == "a"]
-    solid = [f"{name} = contiguous({name})" for name in arrays]
-    return [*solid, *size_lines(signature), *new_scratch(signature)]
+def _argument_lines(signature: Signature) -> list[str]:
+    """Lines for the arguments, the sizes that they have, and scratch."""
+    names = signature.arguments()
+    arrays = [f"{name} = contiguous({name})" for name in names if name[0] == "a"]
+    places = signature.places.items()
+    sizes = [f"{name} = {names[i]}.shape[{axis}]" for name, (i, axis) in places]
+    return [*arrays, *sizes, *scratch_line(signature)]
 
 
 def _new_arrays(signature: Signature, letter: str) -> list[str]:
-    return [f"{letter}{i} = {new_array(signature.outputs[i])}" for i in signature.arrays()]
+    return [f"{letter}{i} = {_new_array(signature.outputs[i])}" for i in signature.arrays()]
 
 
-def _call_of_run(signature: Signature, letter: str) -> str:
-    """The call of `name_run` with arrays for results that are named by a letter."""
-    operands = [*signature.arguments(), *_places(signature, letter), *["work"] * signature.large]
-    return f"{signature.name}_run({', '.join(operands)})"
+def _new_array(value: Value) -> str:
+    lengths = f"{', '.join(map(_length, value.shape))}{',' * (len(value.shape) == 1)}"
+    return f"np.empty(({lengths}), np.{value.dtype.name.replace('bool', 'bool_')})"
 
 
-def _places(signature: Signature, letter: str) -> list[str]:
-    return [f"{letter}{i}" for i in signature.arrays()]
-
-
-def _arrays(signature: Signature) -> list[str]:
-    """The arguments and results that are arrays."""
-    return [*(x for x in signature.arguments() if x[0] == "a"), *_places(signature, "r")]
-
-
-def _meets(signature: Signature) -> str:
-    """Whether a result overlaps another array."""
-    names = _arrays(signature)
-    return f"meet({len(names) - len(signature.arrays())}, {', '.join(names)})"
+def _length(n: int) -> str:
+    """A length, before it is known whether the sizes in its formula are those of the program."""
+    return f"max({n}, 0)" if is_dynamic(n) and not str(n).isidentifier() else str(n)

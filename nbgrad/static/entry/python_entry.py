@@ -1,7 +1,7 @@
 """From Python into a compiled program: leaves in order, results in new or in given arrays."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -10,14 +10,15 @@ import numpy as np
 from ...compiler.entry import Result
 from ...compiler.forks import with_open_properties
 from ...compiler.pointers import Overlap
-from ...compiler.program import DISABLED, arena, plain
+from ...compiler.program import DISABLED, arena
+from ...compiler.straight import Straight
 from ...core.primitive import Aval
 from ...errors import require_unmasked
 from ...runtime.kinds import is_a
 from ...threads import pool
 from ...transforms import trees
 from ..trace.program import Program
-from . import njit_entry
+from . import bodies
 from .flatten import PYTHONS, Leaf, Tree, entry_argument
 from .module import Emitted
 from .run import machine_entry
@@ -32,16 +33,9 @@ class PythonEntry:
     small arrays, and causes fewer page faults for large ones.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        signature: Signature,
-        captured: tuple,
-        emitted: Emitted,
-        module: Callable[[str], str],
-    ):
+    def __init__(self, program: Program, signature: Signature, captured: tuple, emitted: Emitted):
         self.program, self.signature, self.captured = program, signature, captured
-        self._emitted, self._module = emitted, module
+        self._emitted = emitted
         self.kinds = [value.dtype for value in signature.outputs]
         # Numbered by floats, so that objects count as trees of what they hold.
         self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
@@ -51,8 +45,9 @@ class PythonEntry:
         """`call(leaves, captured, results, scratch)` gives the numbers of the result, or all of it
         where that is `complete`."""
         if DISABLED:
-            text = self._module(njit_entry.given(self.signature))
-            return plain(f"{self.program.name}_given", text)
+            write = partial(bodies.given, self.signature)
+            function = Straight(self.signature.name, [], write, self._emitted.function)
+            return np.errstate(all="ignore")(function.plain())
         result = self.complete
         if result is None:
             scalars = tuple(range(len(self.signature.scalars())))

@@ -14,11 +14,13 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from ...compiler import argument_checks, pointers
+from ...compiler import pointers
 from ...compiler.forks import with_open_properties
 from ...compiler.program import DISABLED
+from ...errors import DimensionMismatch
+from ...ir.formulas import Condition, names_in
 from ...ir.imports import names_used
-from ...ir.sizes import is_dynamic, names_in, value_of
+from ...ir.sizes import is_dynamic, value_of
 from ...kernels import scalar
 from ...threads import helpers
 from ..loops.memory import ArgumentBuffer, Memory, ResultBuffer, Storage
@@ -47,8 +49,8 @@ class Signature:
     inputs: list[Value]
     outputs: list[Value]
     memory: Memory
-    messages: list[str] = field(default_factory=list)
-    conditions: dict[str, str] = field(default_factory=dict)  # of named sizes, with lines
+    messages: list[tuple[type, str]] = field(default_factory=list)
+    conditions: dict[str, Condition] = field(default_factory=dict)  # of named sizes, by their text
     labels: tuple[str, ...] = ()  # of the first inputs, where sizes are named
     verified: set[tuple[int, ...]] | None = None  # sizes, where they are looked at first
     apart: bool = True  # not the step of a loop, whose core takes pointers
@@ -111,6 +113,15 @@ class Signature:
             return value.shape
         return tuple(self.number(n, given) for n in value.shape)
 
+    def value(self, name: str) -> Value:
+        """The input or the output of this name."""
+        return (self.outputs if name[0] == "r" else self.inputs)[int(name[1:])]
+
+    def is_place(self, name: str, axis: int) -> bool:
+        """Whether a named size is taken from the length of this array along an axis."""
+        found = self.places.get(str(self.value(name).shape[axis]))
+        return name[0] == "a" and found == (int(name[1:]), axis)
+
     def arrays(self) -> list[int]:
         """Positions of the outputs that are arrays."""
         return [i for i, value in enumerate(self.outputs) if value.shape != ()]
@@ -124,13 +135,12 @@ _IMPORTS = {
         "float32", "float64", "int16", "int32", "int64", "int8", "uint16", "uint32", "uint64",
         "uint8",
     ),
-    "nbgrad.errors": ("DimensionMismatch",),
     "nbgrad.kernels.blas": ("gemm_at",),
-    "nbgrad.compiler.kernel": ("device", "exact", "linked"),
+    "nbgrad.compiler.kernel": ("device", "exact"),
     "nbgrad.compiler.pointers": tuple(pointers.__all__),
     "nbgrad.kernels.scalar": tuple(scalar.__all__),
     "nbgrad.threads.helpers": tuple(helpers.__all__),
-    "nbgrad.compiler.argument_checks": tuple(argument_checks.__all__),
+    "nbgrad.compiler.argument_checks": ("contiguous",),
 }  # fmt: skip
 _TAKEN = {"np", *dir(builtins), *chain.from_iterable(_IMPORTS.values())}
 _KERNEL = re.compile(r"(loop|copy|part|product)\d+")
@@ -184,60 +194,8 @@ def header(text: str, devices: Mapping[str, Callable] = {}) -> str:
     return "\n".join(lines) + "\n\n\n"
 
 
-def module(text: str, core: str, home: str) -> str:
-    """A module of its own for a way into the core that module `home` defines."""
-    lines = header(text).rstrip("\n")
-    return f"{lines}\nfrom {home} import {core}\n\n\n{text}"
-
-
-def core_arguments(signature: Signature) -> list[str]:
-    """The arguments of the core for the inputs."""
-    return [f"pointer({name})" if name[0] == "a" else name for name in signature.arguments()]
-
-
-def array_checks(signature: Signature, results: bool) -> list[str]:
-    """Lines that check the shapes of the inputs and, where they are given, of the results."""
-    places = {
-        name: v for name, v in zip(signature.arguments(), signature.inputs, strict=True) if v.shape
-    }
-    message = f"{signature.name} was compiled for arguments {_shapes(places.values())}"
-    if results:
-        arrays = {f"r{i}": signature.outputs[i] for i in signature.arrays()}
-        message += f" and results {_shapes(arrays.values())}"
-        places |= arrays
-    if not places:
-        return []
-    return [
-        f"if not fits({_shapes(places.values())!r}, {', '.join(places)}):",
-        f"    raise ValueError({message!r})",
-        *_size_checks(signature, places),
-    ]
-
-
-def size_lines(signature: Signature) -> list[str]:
-    """Lines that take the named sizes from the shapes of arrays."""
-    return [
-        f"{name} = {signature.arguments()[i]}.shape[{axis}]"
-        for name, (i, axis) in signature.places.items()
-    ]
-
-
-def _size_checks(signature: Signature, places: Mapping[str, Value]) -> list[str]:
-    """Lines that take the named sizes from the shapes of arrays, and check them."""
-    lines = size_lines(signature)
-    for place, value in places.items():
-        for axis, n in enumerate(value.shape):
-            at = f"{place}.shape[{axis}]"
-            if is_dynamic(n) and f"{n} = {at}" not in lines:
-                refused = refused_length(signature, place, axis, n)
-                lines += [f"if {at} != {n}:", f"    raise {refused}"]
-    for condition in signature.conditions:
-        lines += [f"if not {condition}:", f"    raise {refused_condition(signature, condition)}"]
-    return lines
-
-
-def refused_length(signature: Signature, place: str, axis: int, n: int) -> str:
-    """The exception for a length of an input or a result that is not `n`, as text."""
+def refused_length(signature: Signature, place: str, axis: int, n: int) -> tuple[type, str]:
+    """The exception for a length of an input or a result that is not `n`."""
     where = ", ".join(
         f"{name} is the length of axis {at_axis} of {_told(f'a{i}', signature)}"
         for name, (i, at_axis) in signature.places.items()
@@ -247,14 +205,14 @@ def refused_length(signature: Signature, place: str, axis: int, n: int) -> str:
         f"{signature.name}: axis {axis} of {_told(place, signature)} must have {n} elements, "
         f"where {where}"
     )
-    return f"DimensionMismatch({message!r})"
+    return DimensionMismatch, message
 
 
-def refused_condition(signature: Signature, condition: str) -> str:
-    """The exception for sizes that do not meet a condition, as text."""
-    line = signature.conditions[condition]
+def refused_condition(signature: Signature, condition: str) -> tuple[type, str]:
+    """The exception for sizes that do not meet a condition."""
+    line = signature.conditions[condition].line
     message = f"{signature.name} was compiled for {condition}{f' ({line})' if line else ''}"
-    return f"ValueError({message!r})"
+    return ValueError, message
 
 
 def _told(place: str, signature: Signature) -> str:
@@ -263,73 +221,3 @@ def _told(place: str, signature: Signature) -> str:
     if place[0] == "a" and number < len(signature.labels):
         return signature.labels[number]
     return f"{'argument' if place[0] == 'a' else 'result'} {number}"
-
-
-def _shapes(values: Iterable[Value]) -> str:
-    return ", ".join(f"{v.dtype.name}[{', '.join(map(str, v.shape))}]" for v in values)
-
-
-def number_lines(signature: Signature) -> list[str]:
-    """Lines that take numbers in the dtypes of the inputs."""
-    lines = []
-    for name, value in zip(signature.arguments(), signature.inputs, strict=True):
-        if name[0] == "a":
-            continue
-        lines.append(f"n{name} = number({value.dtype.name!r}, {name})")
-        if value.dtype.kind in "iu":
-            message = f"{signature.name}: an integer is out of bounds for {value.dtype}"
-            lines += [f"if n{name} != {name}:", f"    raise OverflowError({message!r})"]
-        lines.append(f"{name} = n{name}")
-    return lines
-
-
-def call_lines(signature: Signature, operands: Sequence[str], raises: bool = True) -> list[str]:
-    """Lines that call the core with pointers and scalars, through a table where it takes one."""
-    if not signature.packed:
-        return core_call_lines(signature, operands, raises)
-    names = [*signature.arguments(), *(f"r{i}" for i in signature.memory.written)]
-    places, scalars = ["0"] * len(signature.slots), []
-    for name, operand in zip(names, operands, strict=False):
-        if name[0] == "x":
-            scalars.append(operand)
-        else:
-            places[signature.slots[name]] = operand
-    table = f"addresses({', '.join(places)})"
-    return core_call_lines(signature, [table, *scalars, *operands[len(names) :]], raises)
-
-
-def core_call_lines(
-    signature: Signature, operands: Sequence[str], raises: bool = True
-) -> list[str]:
-    names = [f"s{i}" for i in signature.scalars()]
-    checks = [f"ok{i}" for i in range(len(signature.messages))]
-    call = f"{signature.name}_core({', '.join([*operands, *signature.places])})"
-    lines = [f"{', '.join([*names, *checks])}, = {call}" if names or checks else call]
-    if raises:
-        for name, message in zip(checks, signature.messages, strict=True):
-            lines += [f"if not {name}:", f"    raise {message}"]
-    return lines
-
-
-def new_array(value: Value) -> str:
-    """A new array for a result."""
-    lengths = f"{', '.join(map(_length, value.shape))}{',' * (len(value.shape) == 1)}"
-    return f"np.empty(({lengths}), np.{value.dtype.name.replace('bool', 'bool_')})"
-
-
-def new_scratch(signature: Signature) -> list[str]:
-    """The line that makes scratch where the core is handed it."""
-    return [f"work = np.empty({_length(signature.memory.size)}, np.uint8)"] * signature.large
-
-
-def _length(n: int) -> str:
-    """A length, before it is known whether the sizes in its formula are those of the program."""
-    return f"max({n}, 0)" if is_dynamic(n) and not str(n).isidentifier() else str(n)
-
-
-def return_line(names: Sequence[str]) -> str:
-    return f"return {', '.join(names)}" if names else "return None"
-
-
-def function(name: str, arguments: Sequence[str], lines: Sequence[str]) -> str:
-    return "\n".join([f"def {name}({', '.join(arguments)}):", *("    " + x for x in lines)]) + "\n"

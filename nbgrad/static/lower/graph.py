@@ -53,7 +53,8 @@ class Graph:
         self.inputs: list[Value] = []
         self.captured: list[np.ndarray] = []  # what the last inputs are
         self._constants: set[int] = set()  # those of them that nobody else has
-        self.checks: list[tuple[Value, str]] = []  # what must hold, and what is raised if not
+        # What must hold, and the class and message of the exception where it does not.
+        self.checks: list[tuple[Value, tuple[type, str]]] = []
         self.chains: dict[Value, Value] = {}  # of writes: the last one, and what they begin with
         self.line = ""  # of the user's code, for values made from now on
 
@@ -255,8 +256,7 @@ class Graph:
     def require(self, ok: Value, error: type, message: str) -> None:
         """Raise the error once the program has run, where `ok` is false."""
         if all(ok is not other for other, _ in self.checks):
-            kind = "np.linalg.LinAlgError" if error is np.linalg.LinAlgError else error.__name__
-            self.checks.append((ok, f"{kind}({message!r})"))
+            self.checks.append((ok, (error, message)))
 
     def require_all(self, holds: Value, error: type, message: str) -> None:
         """Raise the error once the program has run, where `holds` is false for any element."""

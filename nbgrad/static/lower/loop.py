@@ -40,7 +40,7 @@ def loop(graph: Graph, symbol: Symbol, args: Sequence[Value], lower: Callable) -
     return graph.concat(parts, 0)
 
 
-def checked(graph: Graph, nested: Value, messages: Sequence[str]) -> None:
+def checked(graph: Graph, nested: Value, messages: Sequence[tuple[type, str]]) -> None:
     """Note what must hold inside of a loop or a choice."""
     for k, message in enumerate(messages):
         ok = graph.new(Item, (), BOOL, (nested,), ("check", k))

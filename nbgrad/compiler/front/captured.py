@@ -1,0 +1,34 @@
+"""Arrays that a function takes from outside: its elements are read at each call."""
+
+from typing import Any
+
+import numpy as np
+
+from ...ir.statements import Literal
+from .emit import FunctionBuilder
+from .syntax import Unsupported
+from .values import INT, Array, Known, Number, Value
+
+__all__ = ["outer_value"]
+
+
+def outer_value(emit: FunctionBuilder, value: Any) -> Value:
+    """The value of a name from outside of a function. An array is read where it is: the function
+    keeps it, and sees what is written to it later."""
+    if not isinstance(value, np.ndarray) or not value.ndim:
+        return Known(value)
+    if value.dtype.kind not in "fiub" or not value.dtype.isnative:
+        raise Unsupported(f"an array of {value.dtype} from outside of the function")
+    size = value.itemsize
+    if any(step % size for step in value.strides) or not value.flags.aligned:
+        raise Unsupported("an array from outside of the function that is not aligned")
+    emit.held.append(value)
+    place = emit.pointing(_number(value.ctypes.data), value.dtype)
+    shape = tuple(_number(n) for n in value.shape)
+    if value.flags.c_contiguous:
+        return Array(place, shape, None, False)
+    return Array(place, shape, tuple(_number(step // size) for step in value.strides), False)
+
+
+def _number(value: int) -> Number:
+    return Number(Literal(value, INT), INT, value >= 0)
