@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.front.values import instance_of
 from ..compiler.kernel import kernel_from_ir
 from ..core.array import Array
 from ..core.fillable import FILLABLE
@@ -189,7 +188,7 @@ def _write_plain(f: Callable, bound: Bound, places: Sequence[int]) -> None:
             f"{signature.name} writes to its argument {signature.leaves[places[0]].label}, a plain "
             f"array, while its call is recorded: make the array in the function{user_line()}"
         )
-    _run(f, signature, [
+    signature.run(f, [
         x if i in places or i not in signature.written else np.array(x)
         for i, x in enumerate(values)
     ])  # fmt: skip
@@ -199,26 +198,11 @@ def _on_plain_copies(f: Callable, bound: Bound) -> Any:
     """Call a function with plain arguments, of which those that it writes to are copies."""
     signature = bound.signature
     leaves = [np.array(x) if i in signature.written else x for i, x in enumerate(bound.leaves)]
-    result = _run(f, signature, leaves)
+    result = signature.run(f, leaves)
     if result is None and signature.written:
         written = [leaves[i] for i in sorted(signature.written)]
         return written[0] if len(written) == 1 else tuple(written)
     return result
-
-
-def _run(f: Callable, signature: Signature, leaves: Sequence) -> Any:
-    """Call the function with plain leaves."""
-    rest = iter([
-        leaf.dtype.type(x) if leaf.ndim is None else x
-        for x, leaf in zip(leaves, signature.arguments, strict=True)
-    ])  # fmt: skip
-
-    def rebuilt(kind: Any) -> Any:
-        if isinstance(kind, tuple):
-            return instance_of(kind, map(rebuilt, kind))
-        return kind.value if hasattr(kind, "value") else next(rest)
-
-    return f(*map(rebuilt, signature.kinds))
 
 
 def _plain(x: Any) -> Any:

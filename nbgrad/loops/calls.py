@@ -10,6 +10,7 @@ import numpy as np
 
 from ..compiler.front.functions import ArrayType, Constant
 from ..compiler.front.values import named_tuple
+from ..compiler.numba_api import config
 from ..core.array import Array
 from ..core.primitive import Proxy, shape_of
 from ..errors import NoRuleError
@@ -37,7 +38,11 @@ class Bound:
         every = _positional(function, args, options)
         self.leaves: list[Any] = []
         kinds = tuple([self._kind(x) for x in every])
-        self.signature = _signature(function, kinds)
+        options = getattr(f, "targetoptions", {})
+        is_checked = config.BOUNDSCHECK or (
+            config.BOUNDSCHECK is None and options.get("boundscheck")
+        )
+        self.signature = _signature(function, kinds, f if is_checked else None)
 
     def _kind(self, x: Any) -> Any:
         """The type of an argument, whose arrays and numbers are added to `leaves`."""
@@ -88,5 +93,5 @@ def _parameters(function: FunctionType) -> inspect.Signature:
 
 
 @lru_cache(maxsize=4096)
-def _signature(function: FunctionType, kinds: tuple) -> Signature:
-    return Signature(function, kinds)
+def _signature(function: FunctionType, kinds: tuple, checked: Callable | None) -> Signature:
+    return Signature(function, kinds, checked)

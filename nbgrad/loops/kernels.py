@@ -121,6 +121,7 @@ def device_of(derivative: Derivative) -> Any:
 
 def filled(derivative: Derivative, size: int, arguments: list[Any]) -> np.ndarray:
     """The vector for arguments of the kernel. Raises what the function raises."""
+    derivative.signature.check_bounds(arguments[: len(derivative.signature.arguments)])
     out, status = new_vector(size, derivative.dtype), np.zeros(1, np.int64)
     kernel_of(derivative)(*arguments, out, status)
     if number := status.item():

@@ -157,6 +157,8 @@ class _Derived(Primitive):
 
     def form(self, graph, symbol, *args):
         of: Derivative = symbol.params["of"]
+        if of.signature.checked is not None:
+            raise of.signature.refusal("compiled programs do not check indices (boundscheck=True)")
         leaves = of.signature.leaves
         kinds = [leaf.dtype for leaf in leaves]
         kinds += [of.dtype] * of.takes_cotangent

@@ -1,7 +1,7 @@
 """Functions for types of their arguments: what they return, and which arrays they write to."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
@@ -51,6 +51,28 @@ class Signature:
 
     function: FunctionType
     kinds: tuple[Any, ...]
+    checked: Callable | None = None
+    """The dispatcher, if it was made to check that indices are within bounds."""
+
+    def run(self, f: Callable, leaves: Sequence) -> Any:
+        """Call the function with plain leaves."""
+        rest = iter([
+            leaf.dtype.type(x) if leaf.ndim is None else x
+            for x, leaf in zip(leaves, self.arguments, strict=True)
+        ])  # fmt: skip
+
+        def rebuilt(kind: Any) -> Any:
+            if isinstance(kind, tuple):
+                return instance_of(kind, map(rebuilt, kind))
+            return kind.value if hasattr(kind, "value") else next(rest)
+
+        return f(*map(rebuilt, self.kinds))
+
+    def check_bounds(self, leaves: Sequence) -> None:
+        """Raise IndexError for an index out of bounds if the dispatcher does: kernels do not check
+        indices, so the function runs on copies before."""
+        if self.checked is not None:
+            self.run(self.checked, [np.array(x) for x in leaves])
 
     @cached_property
     def gradients(self) -> dict[Any, Any]:
