@@ -246,7 +246,7 @@ def test_arrays_whose_size_is_not_known_are_refused():
             v = v * x
         return v[0]
 
-    with pytest.raises(NoRuleError, match="nbgrad.steps: .* made in several places"):
+    with pytest.raises(NoRuleError, match=r"nbgrad\.steps: .* made in several places"):
         nbgrad.grad(several)(1.5, 3)
 
 
