@@ -31,6 +31,8 @@ REFUSED = {
     "keywords by **": ("return helper(x, **{'y': x})", "a call with", 1),
     "a function of any keywords": ("return keywords(x)", "takes any keywords", 1),
     "an unknown function": ("return x + sorted(a)", "a call of sorted", 1),
+    "a slice as an argument": ("return helper(x, a[slice(1, 2)])", "a call of slice", 1),
+    "a lambda from outside": ("return square(x)", "whose source is not found", 1),
     "a call of a number": ("return x(2.0)", "a call of a value", 1),
     "an unknown name": ("y = x\nreturn y + unknown", "unknown, which is not defined", 2),
     "read before assigned": ("y = z\nz = x\nreturn y", "z, which may be read before", 1),
@@ -62,6 +64,9 @@ def helper(x, y):
     return x * y
 
 
+square = lambda x: x * x  # noqa: E731
+
+
 def keywords(x, **options):
     return x
 
@@ -79,7 +84,9 @@ def test_refused(name):
     head = "import numpy as np\n\n\ndef drawn(x, n, a):\n"
     whole = head + "".join(f"    {each}\n" for each in body.splitlines())
     function = function_of(whole)
-    function.__globals__.update(helper=helper, keywords=keywords, recursive=recursive, Point=Point)
+    function.__globals__.update(
+        helper=helper, keywords=keywords, square=square, recursive=recursive, Point=Point
+    )
     with pytest.raises(Unsupported, match=re.escape(text)) as refused:
         entry_of(function, (DOUBLE, INT, ArrayType(DOUBLE, 1)))
     inner = recursive if name == "recursion" else function

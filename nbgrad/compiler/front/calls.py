@@ -96,6 +96,13 @@ def _instruction(emit: FunctionBuilder, function: Any, operands: Sequence[Value]
 
 def _function(emit: FunctionBuilder, function: FunctionType, operands: Sequence[Value]) -> Value:
     """A function of Python."""
+    if not function.__module__.startswith("nbgrad."):
+        try:
+            definition_of(function)
+        except ImportError:
+            raise Unsupported(
+                f"a call of {function.__name__}, whose source is not found: define it with def"
+            ) from None
     if "part" in getattr(function, "attributes", ()) and definition_of(function).ends_once:
         return read_in_place(emit, function, operands)
     entry = entry_of(function, tuple(map(type_of, operands)))

@@ -1,17 +1,19 @@
 """A program's value and its cotangents, beside dual numbers."""
 
 import ast
+import linecache
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from checkers.functions import begin, runnable
+from checkers.arithmetic import begin
+from checkers.functions import runnable
 
 from nbgrad.adjoints.reverse import value_and_cotangents
 from nbgrad.adjoints.tangent import tangents
 from nbgrad.compiler.front.functions import ArrayType, Entry, entry_of
-from nbgrad.compiler.front.syntax import TEXTS, Unsupported
+from nbgrad.compiler.front.syntax import Unsupported
 from nbgrad.ir.statements import Pointer
 
 from .drawing import Drawn
@@ -42,7 +44,7 @@ def functions_of(text: str) -> dict[str, Any]:
     """The functions of a program, which the front end reads."""
     name = f"<drawn {hash(text)}>"
     space: dict[str, Any] = {"__name__": "nbgrad.drawn"}
-    TEXTS[name] = (GLOBALS + text).splitlines(True)
+    linecache.cache[name] = (len(text), None, (GLOBALS + text).splitlines(True), name)
     exec(compile(GLOBALS + text, name, "exec"), space)
     return space
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from checkers.functions import LIBM, single
+from checkers.arithmetic import LIBM, single
 
 LARGEST = 1e4  # of values: beyond it, programs are not compared
 STEEPEST = 1e6  # of derivatives

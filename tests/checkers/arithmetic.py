@@ -1,0 +1,140 @@
+"""The numbers and the memory of the functions that `functions.py` makes of the kernel IR."""
+
+import math
+import os
+import struct
+from collections.abc import Callable
+from typing import Any
+
+
+class Memory(dict):
+    """The words of a record; `size` of them may be written."""
+
+    size = 0
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        if not 0 <= place < self.size:
+            raise IndexError(f"word {place} of {self.size} of a record")
+        super().__setitem__(place, value)
+
+
+def single(x: float) -> float:
+    """The nearest float32."""
+    try:
+        return struct.unpack("f", struct.pack("f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def wrapped(x: int, bits: int, signed: bool) -> int:
+    """An integer of so many bits."""
+    if -1 << 31 <= x < 1 << 31 and bits == 64 and (signed or x >= 0):
+        return int(x)
+    x &= (1 << bits) - 1
+    return x - (1 << bits) if signed and x >> (bits - 1) else x
+
+
+def divided(x: float, y: float) -> float:
+    """x / y, which is inf or nan for 0."""
+    if y:
+        return x / y
+    return math.nan if x == 0 or x != x else math.copysign(math.inf, x) * math.copysign(1.0, y)
+
+
+def _quiet(function: Callable) -> Callable:
+    """The function, which is nan or inf where Python raises."""
+
+    def call(*given: float) -> float:
+        try:
+            return function(*given)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return call
+
+
+def _sign(x: float) -> float:
+    return (x > 0) - (x < 0) if isinstance(x, int) else math.copysign(x != 0, x)
+
+
+UNDEFINED = {"f": math.nan, "i": 10**12, "u": 200, "b": True}
+
+
+def _allocated(old: Memory | None, count: int, first: Any) -> Memory:
+    """A buffer of a function: the same one, which may become larger."""
+    found = Memory() if old is None else old
+    for place in range(found.size, count):
+        dict.__setitem__(found, place, first)
+    found.size = max(found.size, count)
+    return found
+
+
+def _resized(old: int, size: int) -> tuple[int]:
+    before = _memory.pop(old, Memory())
+    new = Memory(before)
+    new.size = size // 8
+    before.clear()
+    _memory[key := max(_memory, default=old) + 1] = new
+    return (key,)
+
+
+def _words(key: int) -> Memory:
+    return _memory[key] if key else Memory()
+
+
+def _freed(key: int) -> None:
+    if key:
+        _memory.pop(key).clear()
+
+
+def _require_kind(value: Any, kind: str) -> None:
+    if isinstance(value, float) != (kind == "f"):
+        raise TypeError(f"a word {value!r} is read as {kind}")
+
+
+def _tick() -> None:
+    _left[0] -= 1
+    if _left[0] < 0:
+        raise RuntimeError("the function does not end")
+
+
+_left = [0]
+_memory: dict[int, Memory] = {}
+
+
+def require_no_memory() -> None:
+    """Raise AssertionError where a function has not freed its records."""
+    assert not _memory, "memory is left"
+
+
+def begin(rounds: int = 10**5) -> None:
+    """Drop the records of functions that raised; what runs now may make so many rounds."""
+    _memory.clear()
+    _left[0] = rounds
+
+
+LIBM = {name: _quiet(getattr(math, name)) for name in (
+    "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 gamma hypot lgamma log "
+    "log10 log1p log2 pow sin sinh tan tanh exp2 cbrt".split())}  # fmt: skip
+_FUNCTIONS: dict[str, Callable] = {
+    "divide": divided, "floor_quotient": lambda x, y: x // y if y else 0 * x,
+    "modulo": lambda x, y: x % y if y else 0 * x, "power_of": LIBM["pow"], "power": LIBM["pow"],
+    "abs": abs, "sqrt": _quiet(math.sqrt), "fused": lambda x, y, z: x * y + z,
+    "maximum": lambda x, y: x if x >= y or x != x else y,
+    "minimum": lambda x, y: x if x <= y or x != x else y,
+    "np.sign": _sign, "np.copysign": math.copysign, "np.fmod": _quiet(math.fmod),
+    "np.floor": lambda x: float(math.floor(x)), "np.ceil": lambda x: float(math.ceil(x)),
+    "np.trunc": lambda x: float(math.trunc(x)), "np.rint": lambda x: float(round(x)),
+    "np.isfinite": math.isfinite, "arctan": math.atan, "arctan2": math.atan2,
+    "left_shift": lambda x, y: x << y, "right_shift": lambda x, y: x >> y,
+    **{name: LIBM[name] for name in ("exp", "log", "sin", "cos", "tan", "tanh", "sinh", "cosh",
+                                     "log1p", "expm1", "erf", "hypot")},
+}  # fmt: skip
+SPACE: dict[str, Any] = {
+    "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
+    "functions": _FUNCTIONS, "libm": LIBM,
+    "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
+    "sysconf": lambda key: (os.sysconf(key),),
+}  # fmt: skip
