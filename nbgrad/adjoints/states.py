@@ -1,5 +1,6 @@
 """The states of loops with checkpoints, and the words of the record that hold one."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,28 +33,40 @@ def states(
 ) -> dict[Loop, State]:
     """The state of each loop with checkpoints. `lengths` are those of the arrays among the
     parameters; None where they do not tell the number of elements."""
-    sizes: dict[Any, Any] = dict(lengths)
     loops = [
         item for body in bodies(top) for item in body.items
         if isinstance(item, Loop) and getattr(item.statement, "checkpoint", "")
     ]  # fmt: skip
-    return {loop: _state(loop, variables, sizes | _made(top)) for loop in loops}
+    news = Counter(
+        each.target for body in bodies(top) for item in body.items
+        for each in walk(getattr(item, "statements", ())) if isinstance(each, New)
+    )  # fmt: skip
+    return {x: _state(x, variables, {**lengths, **_made(top, x)}, news) for x in loops}
 
 
-def _made(top: Body) -> dict[Any, tuple[Operand, ...]]:
-    """The buffers that are made, and how many elements they have."""
-    found: dict[Any, tuple[Operand, ...]] = {}
+def _made(top: Body, loop: Loop) -> dict[Any, tuple[Operand, ...] | None]:
+    """The buffers that are made, and how many elements they have; None where a loop cannot know, as
+    they are made in several places, or in another loop or branch."""
+    found: dict[Any, tuple[Operand, ...] | None] = {}
+    around, here = [], loop.body.parent
+    while here is not None:
+        around.append(here)
+        here = here.parent
     for body in bodies(top):
         for item in body.items:
-            for each in walk(getattr(item, "statements", ())):
+            statements = getattr(item, "statements", ())
+            for each in walk(statements):
                 if isinstance(each, New):
-                    found[each.target] = (each.count,)
+                    is_before = any(body is x for x in around) and each in statements
+                    is_one = is_before and each.target not in found
+                    found[each.target] = (each.count,) if is_one else None
     return found
 
 
-def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any]) -> State:
+def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total: Counter) -> State:
     inside = walk(loop.statement.body)
-    own = {each.target for each in inside if isinstance(each, New)}
+    made = Counter(each.target for each in inside if isinstance(each, New))
+    own = {x for x, count in made.items() if count == total[x]}
     written: list[Any] = []
     for each in inside:
         if isinstance(each, Store):
@@ -70,8 +83,9 @@ def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any]) -> St
             continue
         if sizes.get(buffer) is None:
             raise NoRuleError(
-                f"nbgrad.steps: the loop writes to {buffer}, which is not contiguous, or has no "
-                "axis: pass a contiguous copy with one axis or more, or loop over range"
+                f"nbgrad.steps: the loop writes to {buffer}, an array that is not contiguous, has "
+                "no axis, or is made in several places: write to a contiguous array that is made "
+                "once, or loop over range"
             )
         buffers[buffer] = tuple(sizes[buffer])
     used = {name for each in inside for name in (*names_of(each), *defined_names([each]))}

@@ -237,6 +237,19 @@ def test_refused_by_name_and_line(function, text):
         nbgrad.grad(nbgrad.njit(function))(1.0, 3)
 
 
+def test_arrays_whose_size_is_not_known_are_refused():
+    @nbgrad.njit
+    def several(x, n):
+        v = np.zeros(3)
+        for t in nbgrad.steps(n):
+            v[0] = x * v[1] + x
+            v = v * x
+        return v[0]
+
+    with pytest.raises(NoRuleError, match=r"nbgrad\.steps: .* made in several places"):
+        nbgrad.grad(several)(1.5, 3)
+
+
 def test_a_break_of_a_loop_inside_is_allowed():
     @nbgrad.njit
     def inside(x, n):
