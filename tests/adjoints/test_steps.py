@@ -9,7 +9,8 @@ import sys
 import numba
 import numpy as np
 import pytest
-from checkers import functions
+from checkers import arithmetic
+from checkers.functions import runnable
 from helpers.children import environment
 from helpers.loops.calls import Bent, Pulled, directions, is_array, kinds
 from helpers.loops.checkpointed import checkpointed
@@ -90,7 +91,7 @@ def interpreted(case, n, k, monkeypatch):
     maker, args = reverse(case, n)
     args[-1] = k
     words = []
-    monkeypatch.setitem(functions._SPACE, "freed", lambda key: words.append(freed(key)))
+    monkeypatch.setitem(arithmetic.SPACE, "freed", lambda key: words.append(freed(key)))
     shadows = [np.zeros_like(args[i]) for i in maker.shadows]
     given = []
     for x in [*args, *shadows, 1.0]:
@@ -101,15 +102,15 @@ def interpreted(case, n, k, monkeypatch):
             given.append(x)
     given = given[: len(maker.made.parameters) - len(shadows) - 1]
     bars = [dict(enumerate(x.ravel().tolist())) for x in shadows]
-    functions.begin(10**6)
-    functions.runnable(maker.made)(*given, *bars, 1.0)
+    arithmetic.begin(10**6)
+    runnable(maker.made)(*given, *bars, 1.0)
     return [np.array(list(x.values())) for x in bars], words[0]
 
 
 def freed(key):
     """Free a record; how many words were written."""
-    count = len(functions._memory[key]) if key else 0
-    functions._freed(key)
+    count = len(arithmetic._memory[key]) if key else 0
+    arithmetic._freed(key)
     return count
 
 
@@ -147,7 +148,7 @@ def test_how_often_steps_run_again(schedule, most, monkeypatch):
         calls.append(x)
         return math.cos(x)
 
-    monkeypatch.setitem(functions.LIBM, "cos", cosine)
+    monkeypatch.setitem(arithmetic.LIBM, "cos", cosine)
     for n in (1, 10, 100, 1000, 3000):
         interpreted(PLAIN[i], n, 1, monkeypatch)
         once = len(calls)
