@@ -38,11 +38,11 @@ class Bound:
         every = _positional(function, args, options)
         self.leaves: list[Any] = []
         kinds = tuple([self._kind(x) for x in every])
-        options = getattr(f, "targetoptions", {})
-        is_checked = config.BOUNDSCHECK or (
-            config.BOUNDSCHECK is None and options.get("boundscheck")
-        )
-        self.signature = _signature(function, kinds, f if is_checked else None)
+        found = getattr(f, "targetoptions", {})
+        bounds = config.BOUNDSCHECK  # None if the environment does not say
+        is_checked = found.get("boundscheck") if bounds is None else bounds
+        divisions = found.get("error_model", "python") == "python"
+        self.signature = _signature(function, kinds, f if is_checked else None, divisions)
 
     def _kind(self, x: Any) -> Any:
         """The type of an argument, whose arrays and numbers are added to `leaves`."""
@@ -93,5 +93,7 @@ def _parameters(function: FunctionType) -> inspect.Signature:
 
 
 @lru_cache(maxsize=4096)
-def _signature(function: FunctionType, kinds: tuple, checked: Callable | None) -> Signature:
-    return Signature(function, kinds, checked)
+def _signature(
+    function: FunctionType, kinds: tuple, checked: Callable | None, divisions: bool
+) -> Signature:
+    return Signature(function, kinds, checked, divisions)

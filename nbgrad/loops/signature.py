@@ -25,6 +25,7 @@ from ..compiler.front.values import instance_of
 from ..errors import NoRuleError
 from ..ir.statements import Address, Call, Function, Pointer, PointTo, Raise, Store
 from ..ir.walk import walk
+from .divisions import with_checked_divisions
 from .status import names_in
 
 __all__ = ["Leaf", "Signature"]
@@ -53,6 +54,8 @@ class Signature:
     kinds: tuple[Any, ...]
     checked: Callable | None = None
     """The dispatcher, if it was made to check that indices are within bounds."""
+    checks_divisions: bool = True
+    """Whether integers divided by zero raise: the error model of Python, Numba's default."""
 
     def run(self, f: Callable, leaves: Sequence) -> Any:
         """Call the function with plain leaves."""
@@ -107,9 +110,11 @@ class Signature:
             "Python function on tracked arrays"
         )
 
-    @property
+    @cached_property
     def primal(self) -> Function:
-        return self.entry.function
+        """The function in the kernel IR."""
+        function = self.entry.function
+        return with_checked_divisions(function) if self.checks_divisions else function
 
     @cached_property
     def digest(self) -> str:
