@@ -1,4 +1,4 @@
-"""What the reverse pass needs from the forward pass: values that it computes again, values that are
+"""The needs of the reverse pass: values of the forward pass that it computes again, values that are
 recorded, and overwritten values that are restored.
 
 The reverse pass of a body begins in the state in which the forward pass left it, and restores, from

@@ -29,7 +29,7 @@ from .increments import with_increments
 from .inline import inlined
 from .plan import Plan
 from .positions import Positions
-from .record import Block, Record
+from .record import Record
 from .segments import segmented
 from .shadows import with_shadows
 from .simplify import Simplified
@@ -48,13 +48,6 @@ def value_and_cotangents(
     the cotangents of what the buffers hold at the end; it returns the results, and the cotangents
     of the numbers among `wrt`."""
     return _Reverse(function, wrt, lengths).function
-
-
-@dataclass
-class _Frame:
-    """Where the words of a body stand, while its statements are written; None on the stack."""
-
-    block: Block | None
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,8 @@ class Njit(CPUDispatcher):
 
     @property
     def plan(self) -> str:
-        """What this program records while it runs forward: how many bytes in each round of which
-        loops, and why. Raises TraceError if the function was not called yet.
+        """The values that this program records while it runs forward: how many bytes in each round
+        of which loops, and why. Raises TraceError if the function was not called yet.
         """
         return plan_of(self)
 

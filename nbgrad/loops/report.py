@@ -1,4 +1,4 @@
-"""What is shown of the reverse pass of a function: its program, and what it records."""
+"""Texts about the reverse pass of a function: its program, and the values that it records."""
 
 import linecache
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def source_of(dispatcher: Any) -> str:
 
 
 def plan_of(dispatcher: Any) -> str:
-    """What the forward sweep records for the reverse sweep, and why."""
+    """The values that the forward sweep records for the reverse sweep, and why."""
     of = _shown(dispatcher)
     signature, lines = of.signature, _Lines(of.signature)
     leaves = signature.leaves

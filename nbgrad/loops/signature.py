@@ -79,7 +79,7 @@ class Signature:
 
     @cached_property
     def gradients(self) -> dict[Any, Any]:
-        """What is known about gradients with respect to some arguments."""
+        """Plans of gradients, by the places of the arguments that they are taken to."""
         return {}
 
     @property

@@ -17,7 +17,7 @@ __all__ = ["SCALARS", "scalar_arguments", "scalar_row"]
 
 Row = Callable[..., Value]
 SCALARS: dict[Any, Row] = {}
-"""What to write for a call of a function."""
+"""The writers of calls, by function."""
 _SHORT = {np.dtype(code) for code in ("?", "i1", "u1", "i2", "u2")}
 
 
