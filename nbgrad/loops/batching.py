@@ -4,7 +4,6 @@ Its own derivatives are those of the op of one sample, for all samples.
 """
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
