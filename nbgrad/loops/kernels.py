@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..adjoints.build import names_of
+from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import Entry, array_results
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Address, Call, Function
@@ -22,6 +23,7 @@ from .status import error_of
 __all__ = ["device_of", "filled", "kernel_of", "shapes_of"]
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class _Maker:
     """The kernel of a derivative for arrays and numbers; `by_address`, the device function that
@@ -59,6 +61,7 @@ def _find(name: str) -> Any:
     return getattr(scalar, name)
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class _Shapes:
     """The kernel that writes the lengths of the arrays that a function returns into a vector."""

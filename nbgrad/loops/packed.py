@@ -16,6 +16,7 @@ import numpy as np
 
 from ..adjoints.build import INT
 from ..adjoints.reverse import value_and_cotangents
+from ..compiler.forks import with_open_properties
 from ..errors import NbgradError, NoRuleError
 from ..ir.statements import Call, Function
 from ..ir.walk import with_inner
@@ -24,6 +25,7 @@ from .signature import Signature
 __all__ = ["Derivative", "derivative", "latest"]
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class Derivative:
     """The value of a call, or with `wrt` its cotangents with respect to these leaves, or the
