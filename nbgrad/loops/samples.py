@@ -138,8 +138,9 @@ class _Loops:
         for name, kind in self._inner.parameters:
             if name in places:
                 axes = self._samples.axes(places[name])
-                is_pointer = isinstance(kind, Pointer) or axes or self._by_address
-                taken.append((name, Pointer(getattr(kind, "dtype", kind)) if is_pointer else kind))
+                pointer = kind if isinstance(kind, Pointer) else Pointer(kind)
+                is_number = kind != pointer and not axes and not self._by_address
+                taken.append((name, kind if is_number else pointer))
                 if not self._by_address:
                     for k in axes:
                         taken.append((f"{name}@{k}", INT))
