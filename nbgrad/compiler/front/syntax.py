@@ -95,7 +95,7 @@ def _lambdas(text: str, line: int) -> list[ast.FunctionDef]:
 
 def as_definition(node: ast.Lambda) -> ast.FunctionDef:
     """A lambda expression as the definition of a function."""
-    body = [ast.copy_location(ast.Return(node.body), node.body)]
+    body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
     tree = ast.FunctionDef("<lambda>", node.args, body, [], None, None)
     tree.type_params = []  # pyright: ignore
     return ast.copy_location(tree, node)
