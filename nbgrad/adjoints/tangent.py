@@ -249,6 +249,8 @@ class _Tangents:
             return made
         total: Operand | None = None
         for i, (row, tangent) in enumerate(rows, 1):
+            if isinstance(row, str):
+                raise NoRuleError(row)
             part = self._evaluated(row, {**values, "v": tangent}, dtype, made)
             if total is not None:
                 goal = dot if i == len(rows) else self._new()

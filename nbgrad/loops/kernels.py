@@ -15,6 +15,7 @@ from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Address, Call, Function
 from ..ir.walk import walk
 from .packed import Derivative
+from .rows import found
 from .samples import Samples
 from .shapes import shape_function
 from .signature import Signature
@@ -49,16 +50,10 @@ class _Maker:
         return dict.fromkeys([*names, "out", *([] if self.by_address else ["status"])])
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        return Entry(self.derivative.packed(self.by_address), None, _find)
+        return Entry(self.derivative.packed(self.by_address), None, found)
 
     def text(self) -> str:
         raise NotImplementedError
-
-
-def _find(name: str) -> Any:
-    from ..kernels import scalar
-
-    return getattr(scalar, name)
 
 
 @with_open_properties
@@ -85,7 +80,7 @@ class _Shapes:
         return shape_function(self.signature.primal, results)
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        return Entry(self.function, None, _find)
+        return Entry(self.function, None, found)
 
     def text(self) -> str:
         raise NotImplementedError
