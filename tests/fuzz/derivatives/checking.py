@@ -17,8 +17,8 @@ from nbgrad.compiler.front.syntax import Unsupported
 from nbgrad.ir.statements import Pointer
 
 from .drawing import Drawn
-from .whole import holds_views
 from .dual import SPACE, Array, Budget, Dual, Wild
+from .whole import holds_views
 
 GLOBALS = "import math\nimport numpy as np\n"
 BUDGET = 3000  # elements that a program may read and write

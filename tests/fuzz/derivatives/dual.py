@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-
 from checkers.arithmetic import LIBM, single
 
 LARGEST = 1e4  # of values: beyond it, programs are not compared
@@ -166,8 +165,8 @@ def tick() -> None:
 
 
 class Array:
-    """An array of numbers; `numbers` is a NumPy array of objects, so that slices are views. An index
-    outside raises IndexError."""
+    """An array of numbers; `numbers` is a NumPy array of objects, so that slices are views. Indices
+    outside raise IndexError."""
 
     def __init__(self, numbers: np.ndarray, kind: str):
         self.numbers, self.kind = numbers, kind

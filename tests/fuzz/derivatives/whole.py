@@ -1,7 +1,5 @@
 """Random functions with statements about whole arrays: views, swaps, new arrays, reductions."""
 
-from typing import Any
-
 import numpy as np
 
 from . import drawing
@@ -72,8 +70,8 @@ class _Whole(_Draw):
             f"row = m[{self._index(self._length)}]", f"row *= {self._expression('f', 1)}",
             f"m[{self._index(self._length)}] = row", f"m[:, {self._index(self._columns)}] = {x}",
             f"m[{self._index(self._length)}, :] += row * {self._filled('{d}', 1)}",
-            f"f0 = np.sum({self._vector()})", f"f0 = {x}.sum()", f"f1 = np.sum(u * {self._shorter()})",
-            "f2 = np.sum(m)", f"a, b = b, {self._one('aa')}", f"{x}[:] = 0.0",
+            f"f0 = np.sum({self._vector()})", f"f0 = {x}.sum()", "f2 = np.sum(m)",
+            f"f1 = np.sum(u * {self._shorter()})", f"a, b = b, {self._one('aa')}", f"{x}[:] = 0.0",
             f"{x}[k] = {self._vector(1)}" if self._rng.random() < 0.3 else f"v = {x}[k]",
             f"{x}[{y} > 0.0] = 0.25" if self._rng.random() < 0.3 else f"v = np.maximum({x}, {y})",
         )  # fmt: skip
