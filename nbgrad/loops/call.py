@@ -133,7 +133,7 @@ def _shapes(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
                 )
         given.append(
             leaf.dtype.type(value) if leaf.ndim is None
-            else np.array(value, leaf.dtype, order="C", copy=None)
+            else np.array(value, leaf.dtype, order="C", copy=i in signature.written or None)
         )  # fmt: skip
     ranks = [signature.leaves[i].ndim or 0 for i in signature.returned]
     lengths = np.zeros(sum(ranks), np.int64)
