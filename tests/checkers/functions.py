@@ -187,7 +187,9 @@ class _Text:
         targets = "".join(f"{name}, " for name in names)
         given = []
         for x in call.arguments:
-            if isinstance(x, Address):
+            if isinstance(x, Address) and call.function == "product":
+                given += [self._name(x.buffer), self._at(x.at)]
+            elif isinstance(x, Address):
                 assert x.at.is_zero, "an address inside of a buffer"
                 given.append(self._name(x.buffer))
             else:
