@@ -79,6 +79,8 @@ class Plan:
                 elif isinstance(item.statement, For):
                     for bound in (item.statement.start, item.statement.stop):
                         self.need(bound, body)
+                    for name in _free(item.adjoint):
+                        self.need(name, body)
 
     def _needs_of_replay(self, loop: Loop, state: State) -> None:
         """The reverse pass runs the rounds of a loop again, from snapshots of its state."""
@@ -179,6 +181,8 @@ class Plan:
         # Branches bring their reads with them: what is read in them is read where they stand.
         reads = [*self._reads, *self._in_branches()]
         for segment, body in self._segments:
+            if any(getattr(loop.statement, "product", ()) for loop in body.loops()):
+                continue  # the statement before it sets the elements to 0, and is undone
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:
                     if any(

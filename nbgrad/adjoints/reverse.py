@@ -1,6 +1,6 @@
 """Reverse mode: from a function to one that gives its value and the cotangents of its arguments."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from .increments import with_increments
 from .inline import inlined
 from .plan import Plan
 from .positions import Positions
+from .products import adjoints_of_product
 from .record import Record
 from .segments import segmented
 from .shadows import with_shadows
@@ -124,6 +125,8 @@ class _Reverse:
             for item in body.items:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
+                elif arguments := getattr(getattr(item, "statement", None), "product", ()):
+                    item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
         positions = Positions(walk(plain.body), shapes, constants)
         variables = sorted(self._variables)
         self._states = states(self._tree, variables, _known_lengths(function, shapes))
@@ -141,6 +144,9 @@ class _Reverse:
     def _shadow(self, name: Any) -> Any:
         """The name of the cotangent of a number or a buffer."""
         return name + self._bar
+
+    def _shadow_of(self, active: Collection[Any]) -> Callable[[Any], Any]:
+        return lambda buffer: self._shadow(buffer) if buffer in active else None
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):

@@ -23,13 +23,15 @@ class Segment:
 
 @dataclass(eq=False)
 class Loop:
-    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable."""
+    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable.
+    That of a product has an adjoint of its own, which replaces that of its body."""
 
     statement: Any
     body: "Body"
     order: int = 0
     rounds: str = ""
     leave: If | None = None
+    adjoint: list[Any] = field(default_factory=list)
 
 
 @dataclass(eq=False)

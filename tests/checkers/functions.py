@@ -200,7 +200,9 @@ class _Text:
         targets = "".join(f"{name}, " for name in names)
         given = []
         for x in call.arguments:
-            if isinstance(x, Address):
+            if isinstance(x, Address) and call.function == "product":
+                given += [self._name(x.buffer), self._at(x.at)]
+            elif isinstance(x, Address):
                 name = self._name(x.buffer)
                 given.append(name if x.at.is_zero else f"Inside({name}, {self._at(x.at)})")
             else:
