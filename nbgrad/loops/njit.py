@@ -11,7 +11,7 @@ from ..core.array import Array
 from ..core.fillable import Filled
 from ..transforms import trees
 from ..transforms.direct import register
-from .call import call, on_copies
+from .call import call, look, on_copies
 from .gradients import value_and_gradients
 from .report import plan_of, source_of
 
@@ -112,4 +112,4 @@ def _is_array(x: Any) -> bool:
 
 
 answer((Array, Filled), call)
-register(CPUDispatcher, on_copies, value_and_gradients)
+register(CPUDispatcher, on_copies, value_and_gradients, look)
