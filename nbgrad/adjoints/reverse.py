@@ -24,6 +24,7 @@ from .activity import active_names
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
+from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
@@ -97,7 +98,7 @@ class _Reverse:
         self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
-        shapes = _shapes(function, lengths)
+        shapes = self._shapes = _shapes(function, lengths)
         constants = set(numbers) | {
             each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
         }
@@ -189,6 +190,14 @@ class _Reverse:
         checkpoints = Checkpoints(
             self._states, self._dtypes, self._buffers, self._new, self._again, self._record
         )
+        gather = Gather(
+            [x for x in plain.body if isinstance(x, (Assign, Position))],
+            self._shapes | {self._shadow(name): shape for name, shape in self._shapes.items()},
+            self._new,
+            self._dtypes,
+            lambda name: name in self._variables or name in adjoint.declared,
+            adjoint.declared.__contains__,
+        )
         sweeps = Sweeps(
             self._tree,
             self._plan,
@@ -196,8 +205,7 @@ class _Reverse:
             self._new,
             self._again,
             self._record,
-            self._variables,
-            adjoint.declared,
+            gather,
             checkpoints,
         )
         forward = sweeps.forward()

@@ -3,7 +3,7 @@
 Words of the record stand in the block of the nest of loops around, or on the stack.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +14,10 @@ from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
-from .fission import split
+from .gather import Gather
 from .layout import Nest, Nests
 from .plan import Plan
 from .record import Block, Record
-from .sums import with_sums
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -38,11 +37,9 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, variables: Container[str],
-        bars: Container[str], checkpoints: Checkpoints,
+        again: Callable[[str], str], record: Record, gather: Gather, checkpoints: Checkpoints,
     ):  # fmt: skip
-        self._checkpoints = checkpoints
-        self._variables, self._bars = variables, bars
+        self._gather, self._checkpoints = gather, checkpoints
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
         self._new, self._again = new, again
@@ -71,7 +68,7 @@ class Sweeps:
 
     def backward(self) -> list[Any]:
         """The adjoint statements, with what they need."""
-        return self._backward(self._top, None)
+        return self._gather.of(self._backward(self._top, None))
 
     # -- words of the record ----------------------------------------------------------------------
 
@@ -283,15 +280,7 @@ class Sweeps:
             first, here = self._round(loop, words, own, start)
             body += first
         body += self._backward(loop.body, here)
-        whole = For(axis, low, high, tuple(body))
-        parts = split(whole, self._copied, self._is_variable)
-        return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
-
-    def _is_variable(self, name: str) -> bool:
-        return name in self._variables or name in self._bars
-
-    def _copied(self, name: str) -> str:
-        return self._new(name, self._dtypes.get(name, INT))
+        return [*made, For(axis, low, high, tuple(body))]
 
 
 def _affine(x: Any) -> Affine:
