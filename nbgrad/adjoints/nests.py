@@ -4,7 +4,7 @@ The rounds of such a nest depend on each other through sums only: elements and n
 to. An element that a round sets is read and set by no other round.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -46,12 +46,43 @@ class Free:
     sums: tuple[Any, ...]
     sets: tuple[Store, ...]
     rest: tuple[Assign, ...]
-    _loops: tuple[Any, ...]
+    loops: tuple[For, ...]
+    _around: tuple[Any, ...]
     _positions: Positions
+
+    @property
+    def loop(self) -> For:
+        """The nest as a statement, which runs backward."""
+        whole = replace(self.loops[-1], body=(self.loops[-1].body[0], *self.body))
+        for loop in reversed(self.loops[:-1]):
+            whole = replace(loop, body=(*loop.body[:-1], whole))
+        return whole
+
+    def without(self, stores: Collection[Store]) -> "Free":
+        """The nest without some of the stores that set elements."""
+        gone = set(map(id, stores))
+        body = tuple(x for x in self.body if id(x) not in gone)
+        return replace(self, body=body, sets=tuple(x for x in self.sets if id(x) not in gone))
+
+    def box(self, store: Store) -> list[tuple[int, int]] | None:
+        """For each axis of its array the level whose variable is the subscript of a store, and what
+        is added to it; None if they are others, or not all levels, each once."""
+        found: list[tuple[int, int]] = []
+        for form in self.subscripts(store):
+            own = [i for i, x in enumerate(self.levels) if form and x.axis in form.terms]
+            variable = self._positions.form(self.levels[own[0]].own) if len(own) == 1 else None
+            if form is None or variable is None:
+                return None
+            by = form.plus(variable, -1)
+            if by.terms:
+                return None
+            found.append((own[0], by.const))
+        is_box = sorted(level for level, _ in found) == list(range(len(self.levels)))
+        return found if is_box else None
 
     def subscripts(self, store: Store) -> tuple[Form | None, ...]:
         """The subscripts of a store as linear forms; None for one that is not linear."""
-        return self._positions.subscripts(Access(store.buffer, store.at, self._loops))
+        return self._positions.subscripts(Access(store.buffer, store.at, self._around))
 
 
 def levels_of(loop: Any) -> tuple[tuple[Level, ...], tuple[For, ...]] | None:
@@ -109,7 +140,7 @@ def free(
     positions = Positions(statements, shapes, constants)
     found = Free(
         levels, body, tuple(x for x in body if x in totals or getattr(x, "kind", None) is SUM),
-        tuple(x for x in stores if x.kind is None), rest,
+        tuple(x for x in stores if x.kind is None), rest, loops,
         tuple(_Around(loop) for loop in bare), positions,
     )  # fmt: skip
     return found if _are_free(found, stores) else None
@@ -138,7 +169,7 @@ def _are_free(nest: Free, stores: Sequence[Store]) -> bool:
             later = any(x is one for x in nest.body[place:] for one in loads)
             if others or later or any(x.at != store.at for x in loads):
                 return False
-            access = Access(store.buffer, store.at, nest._loops)
+            access = Access(store.buffer, store.at, nest._around)
             if nest._positions.may_meet(access, access, later=True):
                 return False
         elif store.kind is not SUM or loads or any(x.kind is None for x in others):
