@@ -34,7 +34,7 @@ from .record import Record
 from .segments import segmented
 from .shadows import with_shadows
 from .simplify import Simplified
-from .states import states
+from .states import State, states
 from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
 
@@ -63,8 +63,11 @@ class Recorded:
     loops: tuple[Any, ...]
 
 
-def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> list[Recorded]:
-    """The words that reverse mode of a function records."""
+def recorded(
+    function: Function, wrt: Collection[str], lengths: Sequence[str]
+) -> tuple[list[Recorded], dict[Any, State]]:
+    """The words that reverse mode of a function records, and the loops with checkpoints with the
+    state that is copied before their segments."""
     made = _Reverse(function, wrt, lengths)
     found: list[Recorded] = []
     for body in bodies(made._tree):
@@ -77,7 +80,7 @@ def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -
                     for each in walk(item.statements)
                     if isinstance(each, Store) and id(each) in made._plan.written
                 ]
-    return found
+    return found, {loop.statement: state for loop, state in made._states.items()}
 
 
 class _Reverse:

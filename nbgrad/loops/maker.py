@@ -13,6 +13,7 @@ import numpy as np
 from ..adjoints.build import Names, unused
 from ..adjoints.reverse import value_and_cotangents
 from ..adjoints.tangent import tangents
+from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import (
     ArrayType,
     Constant,
@@ -41,6 +42,7 @@ class Argument:
     is_result: bool = False
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class _Derivative:
     """The kernel of the derivative of a function, of which `kinds` are the types of the arguments,

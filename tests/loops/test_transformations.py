@@ -1,6 +1,8 @@
 """Numba functions with loops under every transformation: values are Numba's, derivatives agree
 with differences and with each other."""
 
+import math
+
 import numba
 import numpy as np
 import pytest
@@ -130,6 +132,17 @@ def energy(x):
     for i in range(x.shape[0] - 1):
         total += (x[i + 1] - x[i] * x[i]) ** 2 + x[i] * 0.1
     return total
+
+
+def test_elementary_functions_in_compiled_programs():
+    def waves(v):
+        return np.cos(v[0]) * np.exp(v[1]) + math.erf(v[0]) + v[0] ** v[1]
+
+    f = nbgrad.njit(waves)
+    x = np.array([0.3, 0.4])
+    value, slope = nbgrad.compile(nbgrad.value_and_grad(f))(x)
+    assert value == pytest.approx(f(x), rel=1e-15)
+    np.testing.assert_allclose(slope, nbgrad.grad(f)(x), rtol=1e-14)
 
 
 def test_any_order():
