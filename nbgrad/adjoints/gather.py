@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.statements import Accumulate, Assign, For, Store
+from ..ir.statements import Accumulate, Assign, Call, For, Store
 from ..ir.walk import inner, with_inner
 from .build import names_of
 from .forms import Form
@@ -24,6 +24,7 @@ from .zeros import Zeros
 __all__ = ["Gather"]
 
 _MOST = 12  # operations that a term may repeat
+_CALL = 100  # those that a call of a function takes
 
 
 class Gather:
@@ -39,9 +40,10 @@ class Gather:
         self._outside, self._shapes, self._private = outside, shapes, private
         self._new, self._dtypes, self._numbers = new, dtypes, numbers
         self._is_variable, self._is_cotangent = is_variable, is_cotangent
+        self.axes: set[Any] = set()  # of the loops that run backward
 
     def of(self, statements: Sequence[Any]) -> list[Any]:
-        """The statements of the sweep with other nests."""
+        """The statements of a sweep with other nests."""
         self._zeros = Zeros(statements, self._outside, self._numbers, self._private)
         return self._body(statements, False)
 
@@ -72,7 +74,8 @@ class Gather:
 
     def _parsed(self, loop: For) -> Free | None:
         """The nest of a loop, if its rounds may run in any order."""
-        if (parsed := levels_of(loop)) is None:
+        parsed = levels_of(loop) if loop.axis in self.axes else None
+        if parsed is None:
             return None
         levels, loops = parsed
         loops = (*loops[:-1], with_sums(loops[-1], self._is_cotangent))
@@ -130,9 +133,14 @@ def _is_cheap(nest: Free | None, groups: Sequence[Group]) -> bool:
         readers = [part for part in bodies if any(each.target in names_of(x) for x in part)]
         if any(part is not bodies[-1] for part in readers):
             return False
-    cost = sum(each.body.price for part in bodies for each in part if isinstance(each, Assign))
-    once = sum(each.body.price for each in nest.body if isinstance(each, Assign))
-    return cost - once <= _MOST * len(bodies)
+    cost = sum(_price(each) for part in bodies for each in part)
+    return cost - sum(map(_price, nest.body)) <= _MOST * len(bodies)
+
+
+def _price(each: Any) -> int:
+    if isinstance(each, Call):
+        return _CALL
+    return each.body.price if isinstance(each, Assign) else 0
 
 
 def _shift(nest: Free, first: Store, other: Store) -> tuple[int, ...] | None:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ..ir.affine import Affine, variable
 from ..ir.reductions import SUM
-from ..ir.statements import Accumulate, Assign, For, Load, Position, Store
+from ..ir.statements import Accumulate, Assign, Call, For, Load, Position, Store
 from ..ir.walk import inner
 from .build import COPY, INT, names_of
 from .forms import Form
+from .partials import only_computes
 from .positions import Access, Positions
 
-__all__ = ["Free", "Level", "free", "levels_of"]
+__all__ = ["Free", "Level", "affine", "free", "levels_of", "names_defined"]
 
 
 class Level(NamedTuple):
@@ -90,7 +92,8 @@ def levels_of(loop: Any) -> tuple[tuple[Level, ...], tuple[For, ...]] | None:
     if not (isinstance(loop, For) and loop.body and isinstance(loop.body[0], Position)):
         return None
     own, rest = loop.body[0], loop.body[1:]
-    if dict(own.at.terms).get(loop.axis) != -1 or loop.step != 1:
+    ends = affine(loop.start).plus(affine(loop.stop))
+    if own.at != ends.plus(Affine(-1, ((loop.axis, -1),))):
         return None
     inside = [each for each in rest if inner(each)]
     if not inside:
@@ -105,6 +108,11 @@ def levels_of(loop: Any) -> tuple[tuple[Level, ...], tuple[For, ...]] | None:
     )
 
 
+def affine(bound: Any) -> Affine:
+    """The bound of a loop as a position."""
+    return Affine(bound, ()) if isinstance(bound, int) else variable(bound)
+
+
 def _is_index(each: Any) -> bool:
     return isinstance(each, Position) or (isinstance(each, Assign) and each.dtype == INT)
 
@@ -116,8 +124,7 @@ def free(
     """The nest, if its rounds may run in any order. `outside` are statements that define numbers
     which no round changes."""
     body = tuple(_without_copies(loops[-1].body[1:], is_variable))
-    kinds = (Assign, Load, Position, Store, Accumulate)
-    if not all(isinstance(each, kinds) for each in body):
+    if not all(map(_is_plain, body)):
         return None
     stores = [each for each in body if isinstance(each, Store)]
     totals = [each for each in body if isinstance(each, Accumulate)]
@@ -127,7 +134,7 @@ def free(
     if any({x.target for x in totals} & names_of(each) for each in body if each not in totals):
         return None
     every = [x for level in levels for x in level.index] + list(body)
-    defined = [x.target for x in every if not isinstance(x, (Store, Accumulate))]
+    defined = [name for each in every for name in names_defined(each)]
     if len(set(defined)) < len(defined):
         return None
     changing = {*defined, *(x.own for x in levels), *(x.axis for x in levels)}
@@ -144,6 +151,19 @@ def free(
         tuple(_Around(loop) for loop in bare), positions,
     )  # fmt: skip
     return found if _are_free(found, stores) else None
+
+
+def names_defined(each: Any) -> Sequence[str]:
+    """The names that a statement of a round gives a value of the round."""
+    if isinstance(each, (Store, Accumulate)):
+        return ()
+    return each.results if isinstance(each, Call) else (each.target,)
+
+
+def _is_plain(each: Any) -> bool:
+    if isinstance(each, Call):
+        return only_computes(each.function) and len(each.results) == 1
+    return isinstance(each, (Assign, Load, Position, Store, Accumulate))
 
 
 def _without_copies(body: Sequence[Any], is_variable: Callable[[str], bool]) -> list[Any]:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ir.affine import ZERO, Affine, variable
+from ..ir.affine import ZERO, variable
 from ..ir.reductions import SUM
-from ..ir.statements import Accumulate, For, If, Position, Store
+from ..ir.statements import For, If, Position, Store
 from .build import BOOL, INT, literal, names_of, operation, renamed
-from .nests import Free
+from .nests import Free, affine, names_defined
 
 __all__ = ["Group", "Term", "covers", "emitted", "needed"]
 
@@ -90,7 +90,7 @@ def needed(body: Sequence[Any], effects: Sequence[Any]) -> tuple[Any, ...]:
     found: list[Any] = []
     for each in reversed(body):
         wanted = any(each is one for one in effects)
-        if not wanted and (isinstance(each, (Store, Accumulate)) or each.target not in names):
+        if not wanted and not names.intersection(names_defined(each)):
             continue
         found.append(each)
         names |= names_of(each)
@@ -140,7 +140,7 @@ class _Emitted:
             least, flag = self._new("least", INT), self._new("long", BOOL)
             high = literal(level.high, INT) if isinstance(level.high, int) else level.high
             conditions += [
-                Position(least, _affine(level.low).shifted(width)),
+                Position(least, affine(level.low).shifted(width)),
                 operation(flag, "less_equal", (least, high), BOOL, INT),
             ]
             if long is not None:
@@ -176,7 +176,7 @@ class _Emitted:
         for shift in dict.fromkeys(term.shift[: depth + 1] for term in piece.terms):
             names = inside[shift] = dict(maps[shift[:-1]])
             names[level.own] = own = self._new(level.own, INT)
-            place = _affine(start[0]).shifted(start[1]) if is_one else variable(at)
+            place = affine(start[0]).shifted(start[1]) if is_one else variable(at)
             body.append(Position(own, place.shifted(-shift[-1])))
             body += [self._renamed(each, names) for each in level.index]
         body += self._region(group, piece.terms, depth + 1, inside, piece.is_zero)
@@ -192,7 +192,7 @@ class _Emitted:
         if not offset:
             return end
         name = self._new("bound", INT)
-        made.append(Position(name, _affine(end).shifted(offset)))
+        made.append(Position(name, affine(end).shifted(offset)))
         return name
 
     def _round(self, terms: Sequence[Term], maps: dict[tuple, dict], is_zero: bool) -> list[Any]:
@@ -216,17 +216,11 @@ class _Emitted:
 
     def _renamed(self, each: Any, names: dict[str, str]) -> Any:
         """The statement, and new names for what it defines."""
-        target = getattr(each, "target", None)
-        if isinstance(each, (Store, Accumulate)) or target in {x.target for x in self._nest.rest}:
-            target = None
-        if target is not None:
+        kept = {x.target for x in self._nest.rest}
+        for target in set(names_defined(each)) - kept:
             names[target] = self._new(target, self._dtypes.get(target, INT))
 
         def name(x: str) -> str:
             return names.get(x, x)
 
         return renamed(each, name, lambda buffer: (buffer, ZERO), name)
-
-
-def _affine(x: Any) -> Affine:
-    return Affine(x, ()) if isinstance(x, int) else variable(x)

@@ -221,7 +221,6 @@ class _Reverse:
             self._new,
             self._again,
             self._record,
-            gather,
             checkpoints,
         )
         forward = sweeps.forward()
@@ -233,6 +232,8 @@ class _Reverse:
         start = adjoint.flushed()
         end: list[Any] = []
         backward = sweeps.backward()
+        gather.axes |= sweeps.axes
+        backward = gather.of(backward)
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]

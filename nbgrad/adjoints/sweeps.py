@@ -14,7 +14,6 @@ from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
-from .gather import Gather
 from .layout import Nest, Nests
 from .plan import Plan
 from .record import Block, Record
@@ -37,9 +36,10 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, gather: Gather, checkpoints: Checkpoints,
+        again: Callable[[str], str], record: Record, checkpoints: Checkpoints,
     ):  # fmt: skip
-        self._gather, self._checkpoints = gather, checkpoints
+        self._checkpoints = checkpoints
+        self.axes: set[str] = set()  # of loops that run backward
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
         self._new, self._again = new, again
@@ -68,7 +68,7 @@ class Sweeps:
 
     def backward(self) -> list[Any]:
         """The adjoint statements, with what they need."""
-        return self._gather.of(self._backward(self._top, None))
+        return self._backward(self._top, None)
 
     # -- words of the record ----------------------------------------------------------------------
 
@@ -257,6 +257,7 @@ class Sweeps:
             replay = self._forward(loop.body, None)
             return self._checkpoints.backward(loop, replay, self._backward(loop.body, None))
         axis = self._new("back")
+        self.axes.add(axis)
         start, stop = 0, None
         if isinstance(statement, For):
             start, stop = (self._again(x) if isinstance(x, str) else x

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..ir.statements import Address, Allocate, Call, Literal, Load, New, PointTo, Store
+from ..ir.statements import Address, Call, Literal, Load, PointTo, Store
 from ..ir.walk import walk
 from .forms import Form
 from .nests import Free
@@ -46,7 +46,7 @@ class Zeros:
                 if not _is_cleared(each):
                     self._uses[buffer] = self._uses.get(buffer, 0) + 1
         pointed = {
-            x for each in walk(statements) if isinstance(each, (PointTo, Call, New, Allocate))
+            x for each in walk(statements) if isinstance(each, (PointTo, Call))
             for x in (*_touched(each), getattr(each, "target", None))
         }  # fmt: skip
         self._private = set(private) - pointed
@@ -58,7 +58,10 @@ class Zeros:
         """The changes of a body, of a loop or not; `groups` are those of nests that may be split
         into terms."""
         found = Found()
-        touched = [{x for one in walk([each]) for x in _touched(one)} for each in statements]
+        touched = [
+            {x for one in walk([each]) for x in _touched(one) if nest or not _is_cleared(one)}
+            for each, nest in zip(statements, nests, strict=True)
+        ]
         for i, nest in enumerate(nests):
             for store in nest.sets if nest is not None else ():
                 if getattr(store.value, "number", None) != 0:

@@ -56,6 +56,25 @@ def drawn(u, w, n, dt):
             u[i] = w[i]
     return u[0] * u[1]
 """
+LEFT = """
+def drawn(u, w, n, dt):
+    for t in range(n):
+        for i in range(2, u.size):
+            if w[i] > 0.9 - 0.1 * t:
+                break
+            w[i] += dt * u[i - 1] * u[i]
+    return w[-1] + w[2]
+"""
+MADE = """
+def drawn(u, w, n, dt):
+    for t in range(n):
+        v = np.empty(u.size)
+        for i in range(u.size):
+            v[i] = u[i]
+        for i in range(1, u.size - 1):
+            u[i] = v[i] + dt * (math.exp(v[i - 1]) * v[i + 1] - v[i])
+    return u[0] * u[-1]
+"""
 JACOBI = """
 def drawn(u, w, n, dt):
     for t in range(n):
@@ -79,8 +98,10 @@ def drawn(u, w, n, dt):
     return u[1, 1] * u[0, 1]
 """
 ONE = [
-    (text, (n,)) for text in (BURGERS, COPIED, WAVE, BACKWARD, INTERIOR) for n in (2, 3, 4, 5, 9)
-]
+    (text, (n,))
+    for text in (BURGERS, COPIED, WAVE, BACKWARD, INTERIOR, MADE)
+    for n in (2, 3, 4, 5, 9)
+] + [(LEFT, (n,)) for n in (3, 9)]
 TWO = [(text, shape) for text in (JACOBI, CORNERS) for shape in ((2, 5), (3, 3), (4, 3), (6, 7))]
 
 
