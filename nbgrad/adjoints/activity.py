@@ -28,7 +28,12 @@ def rule_of(statement: Assign | Call) -> tuple | None:
     """The cotangents of the operands of scalar code; None for what has no derivative."""
     if isinstance(statement, Call):
         return pullbacks(called_name(statement.function))
-    return pullbacks(statement.body.function.name) if isinstance(statement.body, Apply) else None
+    if not isinstance(statement.body, Apply):
+        return None
+    name = statement.body.function.name
+    if name == "divide" and getattr(statement.operands[0], "number", None) == 1.0:
+        name = "reciprocal_of"
+    return pullbacks(name)
 
 
 def active_names(

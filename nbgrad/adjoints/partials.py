@@ -29,7 +29,8 @@ def _share(power: str) -> str:
 
 _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
-    "divide": ("v / y", "-(v / y * u)"), "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
+    "divide": ("v / y", "-(v / y * u)"), "reciprocal_of": ("", "-(v * u * u)"),
+    "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
     "select": ("", "select(x, v, 0.0)", "select(x, 0.0, v)"),
     "abs": ("v * np.sign(x)",), "sqrt": ("select((v == 0.0) & (u == 0.0), 0.0, v * 0.5 / u)",),
     "maximum": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),

@@ -24,6 +24,7 @@ from .activity import active_names
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
+from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
@@ -42,13 +43,15 @@ __all__ = ["Recorded", "recorded", "value_and_cotangents"]
 
 
 def value_and_cotangents(
-    function: Function, wrt: Collection[str], lengths: Sequence[str]
-) -> Function:
+    function: Function, wrt: Collection[str], lengths: Sequence[str],
+    private: Collection[str] = (),
+) -> Function:  # fmt: skip
     """A function of the parameters, of a shadow buffer for each buffer of `wrt`, and of a cotangent
     for each result that is a float. It adds to the shadows what flows back, where they hold before
     the cotangents of what the buffers hold at the end; it returns the results, and the cotangents
-    of the numbers among `wrt`."""
-    return _Reverse(function, wrt, lengths).function
+    of the numbers among `wrt`. The shadows of buffers that are `private` are 0 before, and hold
+    anything after."""
+    return _Reverse(function, wrt, lengths, private).function
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,17 @@ def recorded(
 
 
 class _Reverse:
-    def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
+    def __init__(
+        self, function: Function, wrt: Collection[str], lengths: Sequence[str],
+        private: Collection[str] = (),
+    ):  # fmt: skip
         if any(isinstance(x, Call) and x.function == "resized" for x in walk(function.body)):
             raise NoRuleError(
                 "reverse mode of a function that reverse mode made: take forward mode of it, which "
                 "is the same, as the derivative of a gradient is symmetric"
             )
         parameters = [name for name, _ in function.parameters]
+        self._private = private
         names = self._names = Names([*parameters, *defined_names(function.body)])
         # Suffixes of cotangents, and of values of the forward pass that are computed again.
         self._bar, self._mark = unused(".bar", function), unused("~", function)
@@ -101,7 +108,7 @@ class _Reverse:
         self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
-        shapes = _shapes(function, lengths)
+        shapes = self._shapes = _shapes(function, lengths)
         constants = set(numbers) | {
             each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
         }
@@ -198,6 +205,21 @@ class _Reverse:
         checkpoints = Checkpoints(
             self._states, self._dtypes, self._buffers, self._new, self._again, self._record
         )
+        made = [each.target for each in walk(plain.body) if isinstance(each, New)]
+        gather = Gather(
+            [x for x in plain.body if isinstance(x, (Assign, Position))],
+            self._shapes | {self._shadow(name): shape for name, shape in self._shapes.items()},
+            [self._shadow(x) for x in (*self._private, *made)],
+            self._new,
+            self._dtypes,
+            [
+                n
+                for n, k in function.parameters
+                if not isinstance(k, Pointer) and n not in self._variables
+            ],
+            lambda name: name in self._variables or name in adjoint.declared,
+            adjoint.declared.__contains__,
+        )
         sweeps = Sweeps(
             self._tree,
             self._plan,
@@ -205,8 +227,6 @@ class _Reverse:
             self._new,
             self._again,
             self._record,
-            self._variables,
-            adjoint.declared,
             checkpoints,
         )
         forward = sweeps.forward()
@@ -218,6 +238,8 @@ class _Reverse:
         start = adjoint.flushed()
         end: list[Any] = []
         backward = sweeps.backward()
+        gather.axes |= sweeps.axes
+        backward = gather.of(backward)
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
