@@ -27,7 +27,7 @@ from .checkpoints import Checkpoints
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
-from .plan import Plan
+from .plan import Plan, is_dear
 from .positions import Positions
 from .record import Record
 from .segments import segmented
@@ -53,11 +53,13 @@ def value_and_cotangents(
 @dataclass(frozen=True)
 class Recorded:
     """A word that the forward sweep records: the value of a name, or with `buffer` the element of a
-    buffer that a store of this value overwrites. `loops` are the loops around, outermost first."""
+    buffer that a store of this value overwrites. `loops` are the loops around, outermost first. A
+    value that `is_dear` takes longer to compute again."""
 
     name: Any
     buffer: Any
     loops: tuple[Any, ...]
+    is_dear: bool = False
 
 
 def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> list[Recorded]:
@@ -66,7 +68,9 @@ def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -
     found: list[Recorded] = []
     for body in bodies(made._tree):
         loops = tuple(loop.statement for loop in reversed(body.loops()))
-        found += [Recorded(name, None, loops) for name in body.recorded]
+        found += [
+            Recorded(name, None, loops, is_dear(body.defined[name][1])) for name in body.recorded
+        ]
         for item in body.items:
             if isinstance(item, Segment):
                 found += [
