@@ -28,7 +28,7 @@ from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
-from .plan import Plan
+from .plan import Plan, is_dear
 from .positions import Positions
 from .products import adjoints_of_product
 from .record import Record
@@ -57,11 +57,13 @@ def value_and_cotangents(
 @dataclass(frozen=True)
 class Recorded:
     """A word that the forward sweep records: the value of a name, or with `buffer` the element of a
-    buffer that a store of this value overwrites. `loops` are the loops around, outermost first."""
+    buffer that a store of this value overwrites. `loops` are the loops around, outermost first. A
+    value that `is_dear` takes longer to compute again."""
 
     name: Any
     buffer: Any
     loops: tuple[Any, ...]
+    is_dear: bool = False
 
 
 def recorded(
@@ -73,7 +75,9 @@ def recorded(
     found: list[Recorded] = []
     for body in bodies(made._tree):
         loops = tuple(loop.statement for loop in reversed(body.loops()))
-        found += [Recorded(name, None, loops) for name in body.recorded]
+        found += [
+            Recorded(name, None, loops, is_dear(body.defined[name][1])) for name in body.recorded
+        ]
         for item in body.items:
             if isinstance(item, Segment):
                 found += [

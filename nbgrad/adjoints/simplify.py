@@ -264,6 +264,9 @@ class _Simplify:
 
     def _loop(self, each: Any, now: dict, known: dict, made: list) -> None:
         self._clear(each, now, known)
+        changed = {getattr(one, "target", None) for one in walk([each])}
+        for name in sorted((_read(each) & self._variables) - changed):
+            self.value(name, now, made)  # one value for all rounds
         if isinstance(each, For):
             bounds = [self._bound_of(x, now, made) for x in (each.start, each.stop)]
             each = replace(each, start=bounds[0], stop=bounds[1])

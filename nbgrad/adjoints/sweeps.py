@@ -50,7 +50,7 @@ class Sweeps:
             for item in body.items:
                 if isinstance(item, Segment):
                     words[item] = self._stored(item.statements)
-        self._nests = Nests(top, words)
+        self._nests = Nests(top, words, plan.is_passed)
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -104,6 +104,8 @@ class Sweeps:
         for item in body.items:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
+            elif not self._plan.is_passed(item):
+                made.append(item.statement)
             elif isinstance(item, Loop):
                 made += self._loop(item, place)
             else:
@@ -203,6 +205,8 @@ class Sweeps:
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
                 made += self._reverse_of([*local, *item.adjoint])
+            elif not self._plan.is_passed(item):
+                continue
             elif isinstance(item, Loop):
                 made += self._loop_back(item, place)
             else:

@@ -8,7 +8,7 @@ from ..ir.statements import Assign, Break, For, If, Load, Statement, Store, Whil
 from ..ir.walk import inner, walk
 from .build import COPY
 
-__all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "is_read", "tree"]
+__all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "is_read", "parts", "tree"]
 
 
 @dataclass(eq=False)
@@ -38,6 +38,7 @@ class Loop:
 class Branch:
     """A branch with a loop inside, or with a load behind a store."""
 
+    statement: If
     condition: Any
     then: "Body"
     otherwise: "Body"
@@ -87,11 +88,12 @@ def bodies(body: Body) -> Iterator[Body]:
     """The body and all inside of it."""
     yield body
     for item in body.items:
-        for inside in _inside(item):
+        for inside in parts(item):
             yield from bodies(inside)
 
 
-def _inside(item: Item) -> tuple[Body, ...]:
+def parts(item: Item) -> tuple[Body, ...]:
+    """The bodies of an item."""
     if isinstance(item, Loop):
         return (item.body,)
     return (item.then, item.otherwise) if isinstance(item, Branch) else ()
@@ -117,7 +119,7 @@ class _Fill:
                 body.items.append(loop)
                 segment = None
             elif isinstance(each, If) and not self._is_straight(each):
-                branch = Branch(each.condition, Body(body), Body(body), next(self._count))
+                branch = Branch(each, each.condition, Body(body), Body(body), next(self._count))
                 self.body(branch.then, each.then)
                 self.body(branch.otherwise, each.otherwise)
                 body.items.append(branch)

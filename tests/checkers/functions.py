@@ -169,6 +169,8 @@ class _Text:
             case If(condition, then, otherwise):
                 self._add(f"if {self._operand(condition)}:", depth)
                 self._body(then, depth + 1)
+                if not then:
+                    self._add("pass", depth + 1)
                 if otherwise:
                     self._add("else:", depth)
                     self._body(otherwise, depth + 1)
