@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ir.scalar import Expr, parse
 
-__all__ = ["called_name", "declare_rule", "only_computes", "pullbacks"]
+__all__ = ["called_name", "declare_rule", "has_pole", "only_computes", "pullbacks"]
 
 _ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi)
 # Near 0 the difference of cos and sinc cancels: there the first terms of its series.
@@ -108,14 +108,36 @@ def declare_rule(name: str, rule: Callable[[], tuple]) -> None:
     _DECLARED[name] = rule
 
 
-def pullbacks(name: str) -> tuple[Expr | str | None, ...] | None:
+_STRONG: dict[str, tuple[str, ...]] = {
+    "multiply": ("select(y == 0.0, 0.0, v * y)", "select(x == 0.0, 0.0, v * x)"),
+    "abs": ("select(x == 0.0, 0.0, v * np.sign(x))",),
+    "power_of_whole": (
+        "select((y == 0) | ((x == 0.0) & (y > 1)), 0.0, v * y * x ** (y - 1.0))",
+        "",
+    ),
+}
+"""Rows in which a partial derivative of 0 times an infinite cotangent is 0."""
+_POLES = {"sqrt", "cbrt", "power_of", "arcsin", "arccos", "arccosh"}
+
+
+def has_pole(name: str) -> bool:
+    """Whether the derivative of a function is infinite where its value is finite."""
+    return _own_name(name) in _POLES
+
+
+def _own_name(name: str) -> str:
+    library, _, own = name.partition(" ")
+    return _LIBRARY.get(own, own) if library == "libm" else name
+
+
+def pullbacks(name: str, is_strong: bool = False) -> tuple[Expr | str | None, ...] | None:
     """The cotangents of the arguments of a function of scalar code, or of the C library
     ("libm exp"): None for an argument without a derivative, and the reason where it is refused.
     None for a function without a row."""
     if name in _DECLARED:
         return _DECLARED[name]()
-    library, _, own = name.partition(" ")
-    if library == "libm":
-        name = _LIBRARY.get(own, own)
+    name = _own_name(name)
     texts = _TEXTS.get(name)
+    if is_strong:
+        texts = _STRONG.get(name, texts)
     return None if texts is None else tuple(parse(text) if text else None for text in texts)

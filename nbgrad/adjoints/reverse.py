@@ -20,7 +20,7 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import inner, walk
-from .activity import active_names
+from .activity import active_names, under_roots
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
@@ -131,6 +131,7 @@ class _Reverse:
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
+            under_roots(plain.body, self._dtype),
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
