@@ -5,10 +5,8 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from numba.core.errors import NumbaError
-
 from ..compiler.njit_arguments import answer, given, is_signature, with_numba
-from ..compiler.numba_api import CPUDispatcher
+from ..compiler.numba_api import CPUDispatcher, NumbaError
 from ..core.array import Array
 from ..core.fillable import Filled
 from ..errors import NoRuleError
@@ -89,11 +87,12 @@ class Njit(CPUDispatcher):
     refuses it are those of our own front end."""
 
     def _compile_for_args(self, *args: Any, **options: Any) -> Any:
-        refused = self.__dict__.setdefault("_refused", set())
+        compiled: Any = super()
+        refused: set[Signature] = vars(self).setdefault("_refused", set())  # pyright: ignore
         is_plain = not any(map(_is_array, args))
         if not (is_plain and refused and self._signature(args) in refused):
             try:
-                return super()._compile_for_args(*args, **options)
+                return compiled._compile_for_args(*args, **options)
             except NumbaError as error:
                 try:
                     signature = self._signature(args)
