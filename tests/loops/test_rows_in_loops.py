@@ -1,6 +1,7 @@
 """Rows of the registry in functions with loops: every function of numbers is taken, and its
 derivatives are those of the row."""
 
+import numba
 import numpy as np
 import pytest
 import scipy.special
@@ -99,3 +100,31 @@ def test_rules_of_users_ops():
     op = nbgrad.custom_elementwise("x * y", partials=[lambda x, y, out: 7.0 * y, None])
     twice = nbgrad.njit(lambda x: op(x, 2.0) + op(x, x))
     assert nbgrad.value_and_grad(twice)(3.0) == (15.0, 35.0)
+
+
+def scaled(x, places, n=2):
+    total = 0.0
+    for i in range(x.size):
+        total += special.gammaln(x[i]) * n
+    if total > 100.0:
+        raise ValueError("too large")
+    x[0] = 5.0
+    places[1] = places.size
+    return total, x * 2, n
+
+
+def test_calls_of_functions_that_numba_refuses():
+    """They write to their arguments and raise errors as Python does."""
+    f = nbgrad.njit(scaled)
+    for n in (2, 3):
+        x, places = np.arange(1.0, 9.0)[::2], np.zeros(2, np.int64)
+        own, marked = x.copy(), places.copy()
+        total, double, count = f(x, places, n)
+        wanted, _, _ = scaled(own, marked, n)
+        assert total == pytest.approx(wanted, rel=1e-14) and count == n and type(total) is float
+        assert np.array_equal(x, own) and np.array_equal(double, 2 * own)
+        assert places.tolist() == marked.tolist() == [0, 2]
+    with pytest.raises(ValueError, match="too large"):
+        f(np.full(9, 30.0), np.zeros(2, np.int64))
+    with pytest.raises(numba.core.errors.TypingError):
+        nbgrad.njit(lambda x: sorted({1: special.gammaln(x)}))(1.0)
