@@ -68,7 +68,7 @@ def drawn(u, w, n, dt):
 MADE = """
 def drawn(u, w, n, dt):
     for t in range(n):
-        v = np.empty(u.size)
+        v = np.zeros(u.size)
         for i in range(u.size):
             v[i] = u[i]
         for i in range(1, u.size - 1):
