@@ -27,6 +27,7 @@ from .checkpoints import Checkpoints
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
+from .once import first_stores, made_once
 from .plan import Plan
 from .positions import Positions
 from .products import adjoints_of_product
@@ -117,9 +118,11 @@ class _Reverse:
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes, function.name.partition(".")[0])
+        once = made_once(self._tree)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
+            once, first_stores(self._tree, once),
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
