@@ -28,6 +28,7 @@ from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
+from .once import first_stores, made_once
 from .plan import Plan, is_dear
 from .positions import Positions
 from .products import adjoints_of_product
@@ -128,10 +129,11 @@ class _Reverse:
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes, function.name.partition(".")[0])
+        once = made_once(self._tree)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
-            under_roots(plain.body, self._dtype),
+            under_roots(plain.body, self._dtype), once, first_stores(self._tree, once),
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:

@@ -14,7 +14,7 @@ import numpy as np
 
 from checkers.arithmetic import SPACE, UNDEFINED, require_no_memory
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.reductions import SUM
+from nbgrad.ir.reductions import MAXIMUM, MINIMUM, SUM
 from nbgrad.ir.scalar import NAMES, Apply, Arg, Expr, Number
 from nbgrad.ir.statements import (
     Accumulate,
@@ -141,6 +141,11 @@ class _Text:
                 name = self._name(target)
                 total = f"{name} + {self._operand(value)}"
                 self._add(f"{name} = {_rounded(total, self._dtypes[target])}", depth)
+            case Accumulate(target, kind, value) if kind in (MAXIMUM, MINIMUM):
+                name, other = self._name(target), self._operand(value)
+                sign = ">" if kind is MAXIMUM else "<"
+                self._add(f"if {other} {sign} {name} or {other} != {other}: {name} = {other}",
+                          depth)  # fmt: skip
             case Load(target, buffer, at, dtype):
                 self._require_word(buffer, dtype)
                 name, word = self._defined(target, dtype), self._name(buffer)
