@@ -17,10 +17,10 @@ __all__ = ["Nest", "Nests"]
 
 class Nests:
     """The nests of a tree; `words` are the numbers of words of segments, and of bodies at their
-    ends."""
+    ends. A `fused` loop records each round for itself."""
 
-    def __init__(self, top: Body, words: Mapping[Any, int]):
-        self.words = words
+    def __init__(self, top: Body, words: Mapping[Any, int], fused: Loop | None = None):
+        self.words, self._fused = words, fused
         self.offsets: dict[Any, int] = {}  # of segments and ends of bodies, in the words of a round
         self.own: dict[Loop, int] = {}
         self.inner: dict[Loop, list[Loop]] = {}
@@ -30,7 +30,8 @@ class Nests:
     def _find(self, body: Body) -> None:
         for item in body.items:
             if isinstance(item, Loop):
-                if self._has_size(item, self._defined(item)) and self._is_recording(item):
+                is_nest = item is not self._fused and self._has_size(item, self._defined(item))
+                if is_nest and self._is_recording(item):
                     self.roots.add(item)
                     self._lay_out(item)
                 else:
@@ -57,6 +58,12 @@ class Nests:
             and each.statement.stop not in changing
             for each in _loops(loop.body)
         )
+
+    def records(self, loop: Loop) -> bool:
+        """Whether the rounds of a loop record words, or numbers of rounds of loops inside."""
+        inside = [x for body in bodies(loop.body) for x in body.items if isinstance(x, Loop)]
+        counted = any(not isinstance(x.statement, For) or x.leave is not None for x in inside)
+        return counted or self._is_recording(loop)
 
     def _is_recording(self, loop: Loop) -> bool:
         return any(

@@ -24,18 +24,21 @@ from .activity import active_names
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
+from .fused import Fused, fusible
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
+from .pieces import Pieces
 from .plan import Plan
 from .positions import Positions
 from .record import Record
+from .rounds import Rounds
 from .segments import segmented
 from .shadows import with_shadows
 from .simplify import Simplified
 from .states import states
-from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
+from .whole import without_pieces
 
 __all__ = ["Recorded", "recorded", "value_and_cotangents"]
 
@@ -84,6 +87,7 @@ class _Reverse:
                 "reverse mode of a function that reverse mode made: take forward mode of it, which "
                 "is the same, as the derivative of a gradient is symmetric"
             )
+        function = without_pieces(function)
         parameters = [name for name, _ in function.parameters]
         names = self._names = Names([*parameters, *defined_names(function.body)])
         # Suffixes of cotangents, and of values of the forward pass that are computed again.
@@ -123,9 +127,16 @@ class _Reverse:
                     item.adjoint = self._adjoint.of(item.statements)
         positions = Positions(walk(plain.body), shapes, constants)
         variables = sorted(self._variables)
-        self._states = states(self._tree, variables, _known_lengths(function, shapes))
+        sizes = _known_lengths(function, shapes)
+        self._states = states(self._tree, variables, sizes)
+        self.rounds = Rounds(self._tree, positions, variables, results, active, sizes)
+        self._pieces = Pieces(
+            self.rounds.loops, positions, self._new, self._shadow, self._record,
+            self._adjoint.declared, self._dtypes,
+        )  # fmt: skip
         inside = self._adjoint.inside
         self._plan = Plan(self._tree, self._variables, inside, positions, self._states)
+        self.fused = fusible(self._tree, self._plan, self.rounds, self._shadow)
         self.function = self._whole(function, wrt)
 
     def _active(self, wrt: Collection[str]) -> set[Any]:
@@ -189,7 +200,13 @@ class _Reverse:
         checkpoints = Checkpoints(
             self._states, self._dtypes, self._buffers, self._new, self._again, self._record
         )
-        sweeps = Sweeps(
+        seeds: list[tuple[str, np.dtype]] = []
+        for x, dtype in zip(plain.results, function.results, strict=True):
+            if dtype.kind == "f":
+                seeds.append((self._new("cotangent", dtype), dtype))
+                adjoint.add(x, seeds[-1][0])
+        start = adjoint.flushed()
+        sweeps = Fused(
             self._tree,
             self._plan,
             self._dtypes,
@@ -199,22 +216,16 @@ class _Reverse:
             self._variables,
             adjoint.declared,
             checkpoints,
+            self._pieces,
+            self.fused,
         )
-        forward = sweeps.forward()
-        seeds: list[tuple[str, np.dtype]] = []
-        for x, dtype in zip(plain.results, function.results, strict=True):
-            if dtype.kind == "f":
-                seeds.append((self._new("cotangent", dtype), dtype))
-                adjoint.add(x, seeds[-1][0])
-        start = adjoint.flushed()
-        end: list[Any] = []
-        backward = sweeps.backward()
+        both = sweeps.both(start)
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
         declared = [*plain.declared, *sweeps.declared, *checkpoints.declared,
                     *self._record.declared(), *adjoint.declared.values()]  # fmt: skip
-        body = self._record.freed_at_errors([*declared, *forward, *start, *backward, *end])
+        body = self._record.freed_at_errors([*declared, *both])
         body += [*self._record.freed(), Return((*plain.results, *bars))]
         return Function(
             f"{function.name}.vjp", (*function.parameters, *shadows, *seeds), tuple(body),

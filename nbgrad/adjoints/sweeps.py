@@ -16,6 +16,7 @@ from .build import BOOL, INT, copy, defined_names, literal, names_of, operation,
 from .checkpoints import Checkpoints
 from .fission import split
 from .layout import Nest, Nests
+from .pieces import Pieces
 from .plan import Plan
 from .record import Block, Record
 from .sums import with_sums
@@ -39,9 +40,9 @@ class Sweeps:
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
         again: Callable[[str], str], record: Record, variables: Container[str],
-        bars: Container[str], checkpoints: Checkpoints,
+        bars: Container[str], checkpoints: Checkpoints, pieces: Pieces, fused: Loop | None = None,
     ):  # fmt: skip
-        self._checkpoints = checkpoints
+        self._checkpoints, self._pieces = checkpoints, pieces
         self._variables, self._bars = variables, bars
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
@@ -52,7 +53,7 @@ class Sweeps:
             for item in body.items:
                 if isinstance(item, Segment):
                     words[item] = self._stored(item.statements)
-        self._nests = Nests(top, words)
+        self._nests, self._fused = Nests(top, words), fused
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -102,8 +103,16 @@ class Sweeps:
     # -- forward ----------------------------------------------------------------------------------
 
     def _forward(self, body: Body, place: _Round | None) -> list[Any]:
+        made = self._items(body.items, place)
+        if self._nests.words[body]:
+            block = self._reserved(body, place, made)
+            for i, name in enumerate(body.recorded):
+                made += self._record.write(block, i, name, self._dtypes[name])
+        return made
+
+    def _items(self, items: Sequence[Any], place: _Round | None) -> list[Any]:
         made: list[Any] = []
-        for item in body.items:
+        for item in items:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
             elif isinstance(item, Loop):
@@ -111,10 +120,6 @@ class Sweeps:
             else:
                 made.append(If(item.condition, tuple(self._forward(item.then, place)),
                                tuple(self._forward(item.otherwise, place))))  # fmt: skip
-        if self._nests.words[body]:
-            block = self._reserved(body, place, made)
-            for i, name in enumerate(body.recorded):
-                made += self._record.write(block, i, name, self._dtypes[name])
         return made
 
     def _segment(self, segment: Segment, place: _Round | None) -> list[Any]:
@@ -154,7 +159,9 @@ class Sweeps:
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
-            return [*made, replace(statement, body=(*at, *self._forward(loop.body, here)))]
+            whole = replace(statement, body=(*at, *self._forward(loop.body, here)))
+            spread = self._is_spread(loop, here)
+            return [*made, *(self._pieces.forward(loop, whole) if spread else [whole])]
         loop.rounds = self._new("rounds")
         self.declared.append(Variable(loop.rounds, literal(0, INT), INT))
         before, after = self._new("round"), self._new("round")
@@ -169,6 +176,12 @@ class Sweeps:
         block = self._record.reserve(literal(1, INT), made)
         total = self._new("rounds")
         return [*made, copy(total, loop.rounds, INT), *self._record.write(block, 0, total, INT)]
+
+    def _is_spread(self, loop: Loop, place: _Round | None) -> bool:
+        """Whether the rounds of a loop run in pieces: each knows its words of the record."""
+        if loop not in self._pieces.loops or self._pieces.loops[loop].makes:
+            return False
+        return place is not None or not self._nests.records(loop)
 
     def _round(
         self, loop: Loop, words: _Round | None, axis: str, start: Any
@@ -187,6 +200,10 @@ class Sweeps:
                 for x in statements]  # fmt: skip
 
     def _backward(self, body: Body, place: _Round | None) -> list[Any]:
+        return [*self._values_back(body, place), *self._items_back(body.items, place)]
+
+    def _values_back(self, body: Body, place: _Round | None) -> list[Any]:
+        """The values that the backward sweep of a body needs in several items."""
         made: list[Any] = []
         if self._nests.words[body]:
             block = self._released(body, place, made)
@@ -198,7 +215,11 @@ class Sweeps:
                 again = [x for x in item.statements if wanted.intersection(_defines(x))]
                 again = [self._plan.again.get(_defines(x)[0], x) for x in again]
                 made += self._reverse_of(_in_order(again))
-        for item in reversed(body.items):
+        return made
+
+    def _items_back(self, items: Sequence[Any], place: _Round | None) -> list[Any]:
+        made: list[Any] = []
+        for item in reversed(items):
             if isinstance(item, Segment):
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
@@ -284,6 +305,9 @@ class Sweeps:
             body += first
         body += self._backward(loop.body, here)
         whole = For(axis, low, high, tuple(body))
+        if self._is_spread(loop, here):
+            whole = with_sums(whole, self._bars.__contains__)
+            return [*made, *self._pieces.backward(loop, whole, self._again)]
         parts = split(whole, self._copied, self._is_variable)
         return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
 

@@ -114,6 +114,7 @@ class For:
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
     `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`.
+    A `parallel` loop is one of `prange`.
     """
 
     axis: Any
@@ -124,6 +125,7 @@ class For:
     step: Any = 1
     checkpoint: str = ""
     snapshots: Operand | None = None
+    parallel: bool = False
 
 
 @dataclass(frozen=True)

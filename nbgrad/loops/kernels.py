@@ -13,6 +13,7 @@ from ..compiler.front.functions import Entry, array_results
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Address, Call, Function
 from ..ir.walk import walk
+from ..threads.pool import ready
 from .packed import Derivative
 from .shapes import shape_function
 from .signature import Signature
@@ -57,8 +58,9 @@ class _Maker:
 
 def _find(name: str) -> Any:
     from ..kernels import scalar
+    from ..threads.helpers import spread
 
-    return getattr(scalar, name)
+    return spread if name == "spread" else getattr(scalar, name)
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ def device_of(derivative: Derivative) -> Any:
 def filled(derivative: Derivative, size: int, arguments: list[Any]) -> np.ndarray:
     """The vector for arguments of the kernel. Raises what the function raises."""
     derivative.signature.check_bounds(arguments[: len(derivative.signature.arguments)])
+    if derivative.in_pieces:
+        ready()
     out, status = new_vector(size, derivative.dtype), np.zeros(1, np.int64)
     kernel_of(derivative)(*arguments, out, status)
     if number := status.item():

@@ -206,5 +206,6 @@ def _count(kind: Any) -> int:
 
 def _find(name: str) -> Any:
     from ..kernels import scalar
+    from ..threads.helpers import spread
 
-    return getattr(scalar, name)
+    return spread if name == "spread" else getattr(scalar, name)

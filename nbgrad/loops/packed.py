@@ -17,8 +17,9 @@ import numpy as np
 from ..adjoints.build import INT
 from ..adjoints.reverse import value_and_cotangents
 from ..errors import NbgradError, NoRuleError
+from ..ir.spread import Spread
 from ..ir.statements import Call, Function
-from ..ir.walk import with_inner
+from ..ir.walk import walk, with_inner
 from .signature import Signature
 
 __all__ = ["Derivative", "derivative", "latest"]
@@ -101,6 +102,11 @@ class Derivative:
         except Exception as error:  # a statement that the passes do not know
             raise signature.refusal(f"{type(error).__name__}: {error}") from error
         return _exact(made)
+
+    @cached_property
+    def in_pieces(self) -> bool:
+        """Whether loops of it run in pieces on several threads."""
+        return any(isinstance(each, Spread) for each in walk(self.function.body))
 
     def changed(self, **changes: Any) -> "Derivative":
         """The same with other attributes."""
