@@ -13,6 +13,7 @@ from ..ir.affine import ZERO, variable
 from ..ir.statements import Assign, Call, If, Load, Position, Store, Variable
 from ..ir.walk import walk
 from .build import copy, defined_names, literal, names_of, renamed
+from .gather import Gather
 from .layout import Nests
 from .plan import Plan
 from .rounds import Rounds
@@ -26,7 +27,7 @@ def fusible(top: Body, plan: Plan, rounds: Rounds, shadow: Callable[[Any], Any])
     """The loop that `Fused` may fuse: the last loop, if only straight code follows."""
     for i, item in enumerate(top.items):
         loop = _last_loop(item)
-        if loop is None or loop not in rounds.loops:
+        if loop is None or loop not in rounds.loops or not plan.is_passed(loop):
             continue
         after = top.items[i + 1 :]
         if not all(isinstance(x, Segment) for x in after):
@@ -63,7 +64,7 @@ def _statements(items: Sequence[Any]) -> list[Any]:
 class Fused(Sweeps):
     """`Sweeps` that fuse a loop."""
 
-    def both(self, start: Sequence[Any]) -> list[Any]:
+    def both(self, start: Sequence[Any], gather: Gather) -> list[Any]:
         """Both sweeps; `start` are the statements that set the cotangents of the results."""
         loop, items = self._fused, self._top.items
         if loop is not None and (self._pieces.loops[loop].makes or self._nests.records(loop)):
@@ -71,31 +72,38 @@ class Fused(Sweeps):
             behind = [*self._items(items[place + 1 :], None), *start]
             behind += self._items_back(items[place + 1 :], None)
             if (first := self._cotangents(loop, behind)) is not None:
-                self._nests = Nests(self._top, self._nests.words, loop)
+                self._nests = Nests(self._top, self._nests.words, self._plan.is_passed, loop)
                 made = [*self._items(items[:place], None), *first]
-                made += self._together(items[place])
+                made += self._together(items[place], gather)
                 zeros = [self._pieces.shadow(name) for name in self._pieces.loops[loop].sums]
                 made += [
                     copy(x, literal(0, self._dtypes[x]), self._dtypes[x])
-                    for x in zeros if x in self._bars
+                    for x in zeros if x in self._pieces.bars
                 ]  # fmt: skip
-                return [*made, *behind, *self._items_back(items[:place], None)]
-        return [*self.forward(), *start, *self.backward()]
+                before = self._items_back(items[:place], None)
+                gather.axes |= self.axes
+                return [*made, *behind, *gather.inside(before)]
+        made = self.forward()
+        backward = self.backward()
+        gather.axes |= self.axes
+        return [*made, *start, *gather.of(backward)]
 
-    def _together(self, item: Any) -> list[Any]:
+    def _together(self, item: Any, gather: Gather) -> list[Any]:
         """An item that is the loop, or a branch that ends with it, forward and backward."""
         if isinstance(item, Branch):
             body = item.then
             *before, last = body.items
             then = [
                 *self._items(before, None), *self._values_back(body, None),
-                *self._together(last), *self._items_back(before, None),
+                *self._together(last, gather), *self._items_back(before, None),
             ]  # fmt: skip
             return [If(item.condition, tuple(then))]
         statement = item.statement
         again = Position(self._again(statement.axis), variable(statement.axis))
         forward = self._forward(item.body, None)
-        whole = replace(statement, body=(*forward, again, *self._backward(item.body, None)))
+        backward = self._backward(item.body, None)
+        gather.axes |= self.axes
+        whole = replace(statement, body=(*forward, again, *gather.inside(backward)))
         return self._pieces.fused(item, whole, lambda name: name)
 
     def _cotangents(self, loop: Loop, behind: Sequence[Any]) -> list[Any] | None:
@@ -103,7 +111,7 @@ class Fused(Sweeps):
         behind it; None if they read what the loop computes."""
         known = self._pieces.loops[loop]
         bars: list[str] = [self._pieces.shadow(name) for name in known.sums]
-        wanted = [x for x in bars if x in self._bars]
+        wanted = [x for x in bars if x in self._pieces.bars]
         needed, taken = set(wanted), set()
         while True:
             more = [x for x in behind if id(x) not in taken and needed & set(defined_names([x]))]
@@ -126,7 +134,7 @@ class Fused(Sweeps):
         own = {name: self._new(name, self._dtypes[name]) for name in names}
         made: list[Any] = []
         for name in names:
-            if self._is_variable(name):
+            if name in self._pieces.bars or name in self._pieces.variables:
                 dtype = self._dtypes[name]
                 self.declared.append(Variable(own[name], literal(0, dtype), dtype))
                 made.append(copy(own[name], name, self._dtypes[name]))

@@ -17,6 +17,7 @@ from ..ir.statements import (
     Accumulate,
     Address,
     Assign,
+    Call,
     For,
     Load,
     New,
@@ -48,20 +49,28 @@ class Pieces:
     def __init__(
         self, loops: Mapping[Loop, Independent], positions: Positions, new: Callable[..., str],
         shadow: Callable[[Any], Any], record: Record, bars: Collection[str],
-        dtypes: Mapping[str, np.dtype],
+        dtypes: Mapping[str, np.dtype], variables: Collection[str],
     ):  # fmt: skip
         self.loops, self._positions, self._new = loops, positions, new
-        self.shadow, self._record, self._bars, self._dtypes = shadow, record, bars, dtypes
+        self.shadow, self._record, self.bars, self._dtypes = shadow, record, bars, dtypes
+        self.variables = variables
 
-    def forward(self, loop: Loop, whole: For) -> list[Any]:
-        """A loop of the forward sweep in pieces."""
+    def forward(self, loop: Loop, whole: For, records: bool) -> list[Any]:
+        """A loop of the forward sweep in pieces; as it is if it cannot run in pieces, since it
+        `records` words at places that the rounds do not know."""
+        if not self._is_spread(loop, records):
+            return [whole]
         made: list[Any] = []
         body, after = self._summed(loop, whole, made)
         count = self._count(loop, (), lambda name: name, 1, made)
         return [*made, self._spread(replace(whole, body=body), count), *after]
 
-    def backward(self, loop: Loop, whole: For, value: Callable[[str], str]) -> list[Any]:
-        """A loop of the backward sweep in pieces."""
+    def backward(
+        self, loop: Loop, whole: For, value: Callable[[str], str], records: bool
+    ) -> list[Any]:
+        """The same for the backward sweep."""
+        if not self._is_spread(loop, records):
+            return [whole]
         made: list[Any] = []
         shared = self._shared(loop, value, made)
         count = self._count(loop, [size for _, _, size in shared], value, 2, made)
@@ -80,6 +89,9 @@ class Pieces:
         spread = self._spread(whole, count, sums, shared)
         ends = tuple(self._record.emptied()), tuple(self._record.freed())
         return [*made, replace(spread, before=ends[0], after=ends[1]), *after]
+
+    def _is_spread(self, loop: Loop, records: bool) -> bool:
+        return loop in self.loops and not self.loops[loop].makes and not records
 
     def _spread(
         self, whole: For, count: Operand, sums: Sequence[str] = (), shared: Sequence[Any] = ()
@@ -125,7 +137,7 @@ class Pieces:
         known = self.loops[loop]
         own = {self.shadow(name) for name in known.inside | set(known.sums)}
         targets = [x.target for x in walk(body) if isinstance(x, (Assign, Accumulate))]
-        return [x for x in dict.fromkeys(targets) if x in self._bars and x not in own]
+        return [x for x in dict.fromkeys(targets) if x in self.bars and x not in own]
 
     def _shared(self, loop: Loop, value: Callable[[str], str], made: list[Any]) -> list[Any]:
         found = []
@@ -232,6 +244,12 @@ def _adding_to(statement: Any, names: Mapping[Any, str]) -> Any:
     """The statement with stores to other buffers."""
     if isinstance(statement, Store):
         return replace(statement, buffer=names.get(statement.buffer, statement.buffer))
+    if isinstance(statement, Call):
+        given = [
+            replace(x, buffer=names.get(x.buffer, x.buffer)) if isinstance(x, Address) else x
+            for x in statement.arguments
+        ]
+        return replace(statement, arguments=tuple(given))
     return with_inner(statement, lambda body: tuple(_adding_to(x, names) for x in body))
 
 

@@ -103,6 +103,8 @@ class Rounds:
             raise _Dependent("it may be left by break or return")
         if statement.checkpoint:
             raise _Dependent("its steps depend on each other")
+        if statement.product:
+            raise _Dependent("it is a product of matrices")
         inside = list(_all(loop.body))
         statements = [each for _, each in inside]
         is_innermost = not any(isinstance(x, Loop) for x in _items(loop.body))

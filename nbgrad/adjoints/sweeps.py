@@ -3,7 +3,7 @@
 Words of the record stand in the block of the nest of loops around, or on the stack.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +14,11 @@ from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
-from .fission import split
 from .layout import Nest, Nests
 from .pieces import Pieces
 from .plan import Plan
+from .products import call_of
 from .record import Block, Record
-from .sums import with_sums
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -39,11 +38,11 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, variables: Container[str],
-        bars: Container[str], checkpoints: Checkpoints, pieces: Pieces, fused: Loop | None = None,
+        again: Callable[[str], str], record: Record, checkpoints: Checkpoints, pieces: Pieces,
+        fused: Loop | None = None,
     ):  # fmt: skip
         self._checkpoints, self._pieces = checkpoints, pieces
-        self._variables, self._bars = variables, bars
+        self.axes: set[str] = set()  # of loops that run backward
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
         self._new, self._again = new, again
@@ -53,7 +52,7 @@ class Sweeps:
             for item in body.items:
                 if isinstance(item, Segment):
                     words[item] = self._stored(item.statements)
-        self._nests, self._fused = Nests(top, words), fused
+        self._nests, self._fused = Nests(top, words, plan.is_passed), fused
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -115,6 +114,8 @@ class Sweeps:
         for item in items:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
+            elif not self._plan.is_passed(item):
+                made.append(item.statement)
             elif isinstance(item, Loop):
                 made += self._loop(item, place)
             else:
@@ -156,12 +157,13 @@ class Sweeps:
         statement, made = loop.statement, []
         if isinstance(statement, For) and statement.checkpoint:
             return self._checkpoints.forward(loop)
+        if self._is_product(loop):
+            return [call_of(statement)]
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
             whole = replace(statement, body=(*at, *self._forward(loop.body, here)))
-            spread = self._is_spread(loop, here)
-            return [*made, *(self._pieces.forward(loop, whole) if spread else [whole])]
+            return [*made, *self._pieces.forward(loop, whole, self._nests.records(loop, here))]
         loop.rounds = self._new("rounds")
         self.declared.append(Variable(loop.rounds, literal(0, INT), INT))
         before, after = self._new("round"), self._new("round")
@@ -176,12 +178,6 @@ class Sweeps:
         block = self._record.reserve(literal(1, INT), made)
         total = self._new("rounds")
         return [*made, copy(total, loop.rounds, INT), *self._record.write(block, 0, total, INT)]
-
-    def _is_spread(self, loop: Loop, place: _Round | None) -> bool:
-        """Whether the rounds of a loop run in pieces: each knows its words of the record."""
-        if loop not in self._pieces.loops or self._pieces.loops[loop].makes:
-            return False
-        return place is not None or not self._nests.records(loop)
 
     def _round(
         self, loop: Loop, words: _Round | None, axis: str, start: Any
@@ -224,6 +220,8 @@ class Sweeps:
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
                 made += self._reverse_of([*local, *item.adjoint])
+            elif not self._plan.is_passed(item):
+                continue
             elif isinstance(item, Loop):
                 made += self._loop_back(item, place)
             else:
@@ -280,7 +278,10 @@ class Sweeps:
         if isinstance(statement, For) and statement.checkpoint:
             replay = self._forward(loop.body, None)
             return self._checkpoints.backward(loop, replay, self._backward(loop.body, None))
+        if self._is_product(loop):
+            return self._reverse_of(loop.adjoint)
         axis = self._new("back")
+        self.axes.add(axis)
         start, stop = 0, None
         if isinstance(statement, For):
             start, stop = (self._again(x) if isinstance(x, str) else x
@@ -305,17 +306,14 @@ class Sweeps:
             body += first
         body += self._backward(loop.body, here)
         whole = For(axis, low, high, tuple(body))
-        if self._is_spread(loop, here):
-            whole = with_sums(whole, self._bars.__contains__)
-            return [*made, *self._pieces.backward(loop, whole, self._again)]
-        parts = split(whole, self._copied, self._is_variable)
-        return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
+        has_record = self._nests.records(loop, here)
+        return [*made, *self._pieces.backward(loop, whole, self._again, has_record)]
 
-    def _is_variable(self, name: str) -> bool:
-        return name in self._variables or name in self._bars
-
-    def _copied(self, name: str) -> str:
-        return self._new(name, self._dtypes.get(name, INT))
+    def _is_product(self, loop: Loop) -> bool:
+        """Whether a loop is written as a product: its rounds record nothing."""
+        inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
+        is_product = bool(getattr(loop.statement, "product", ()))
+        return is_product and not any(self._nests.words.get(each) for each in inside)
 
 
 def _affine(x: Any) -> Affine:

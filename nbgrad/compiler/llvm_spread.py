@@ -132,7 +132,7 @@ def write_spread(writer: BodyWriter, spread: Spread) -> None:
         piece.store(each.own, here, piece.operand(each.name), each.dtype)
     piece.end()
     status = writer.allocate("i32", MOST_PIECES, 64) if piece.raises else ""
-    _run(writer, piece, count, status)
+    _run(writer, piece, (count, many), status)
     for each in sums:
 
         def join(each: _Sum = each) -> None:
@@ -146,7 +146,7 @@ def write_spread(writer: BodyWriter, spread: Spread) -> None:
         _check(writer, count, status)
 
 
-def _run(writer: BodyWriter, piece: _Piece, count: str, status: str) -> None:
+def _run(writer: BodyWriter, piece: _Piece, pieces: tuple[str, str], status: str) -> None:
     """Write the function of a piece and run the pieces."""
     module = writer.functions
     results = [_STATUS] if piece.raises else []
@@ -173,7 +173,16 @@ def _run(writer: BodyWriter, piece: _Piece, count: str, status: str) -> None:
     assert module.find is not None
     spread = module.name_without_status(function_of(module.find("spread"), [INT, (INT, INT)]))
     code, operands = (writer.emit(f"ptrtoint ptr {x} to i64") for x in (f"@{called}", block))
+    count, many = pieces
+    threads, alone, after = map(writer.label, ("threads", "alone", "after"))
+    writer.branch_if(many, threads, alone)
+    writer.begin(threads)
     writer.add(f"call void @{spread}(i64 {count}, i64 {code}, i64 {operands})")
+    writer.branch(after)
+    writer.begin(alone)
+    writer.add(f"call void @{called}(ptr {block}, i64 0)")
+    writer.branch(after)
+    writer.begin(after)
 
 
 def _shared(

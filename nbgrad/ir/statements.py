@@ -114,7 +114,8 @@ class For:
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
     `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`.
-    A `parallel` loop is one of `prange`.
+    A `parallel` loop is one of `prange`. `product` says that the loop adds a product of matrices,
+    c += a @ b: the arguments of the call that may replace it, see `adjoints/products.py`.
     """
 
     axis: Any
@@ -126,6 +127,7 @@ class For:
     checkpoint: str = ""
     snapshots: Operand | None = None
     parallel: bool = False
+    product: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
