@@ -142,6 +142,8 @@ class _Simplify:
                         self._same[each.results[0]] = known[key]
                         continue
                     made.append(replace(each, arguments=given))
+                    for pointer in each.pointers:
+                        self._forget(pointer.buffer, known)
                     for name, dtype in zip(each.results, each.dtypes, strict=True):
                         self._dtypes[name] = dtype
                     if len(each.results) == 1 and only_computes(each.function):
@@ -262,11 +264,16 @@ class _Simplify:
 
     def _loop(self, each: Any, now: dict, known: dict, made: list) -> None:
         self._clear(each, now, known)
+        changed = {getattr(one, "target", None) for one in walk([each])}
+        for name in sorted((_read(each) & self._variables) - changed):
+            self.value(name, now, made)  # one value for all rounds
         if isinstance(each, For):
             bounds = [self._bound_of(x, now, made) for x in (each.start, each.stop)]
             each = replace(each, start=bounds[0], stop=bounds[1])
             if each.snapshots is not None:
                 each = replace(each, snapshots=self.value(each.snapshots, now, made))
+            product = tuple(self._argument(x, now, made) for x in each.product)
+            each = replace(each, product=product)
             self._ranges.loop(each.axis, *bounds)
             self._dtypes[each.axis] = INT
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))
@@ -288,6 +295,9 @@ class _Simplify:
                 self._forget(one.buffer, known)
             elif isinstance(one, New):
                 self._forget(one.target, known)
+            elif isinstance(one, Call):
+                for pointer in one.pointers:
+                    self._forget(pointer.buffer, known)
 
 
 _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}

@@ -29,6 +29,7 @@ from ..ir.statements import (
     Break,
     Call,
     Continue,
+    For,
     Function,
     If,
     Literal,
@@ -59,6 +60,7 @@ from .build import (
 )
 from .inline import inlined
 from .partials import OPERANDS
+from .products import PRODUCT, tangents_of_product
 from .simplify import Simplified
 
 __all__ = ["tangents"]
@@ -142,7 +144,9 @@ class _Tangents:
     def _body(self, statements: Sequence[Any]) -> list[Any]:
         made: list[Any] = []
         for each in statements:
-            if inner(each):
+            if isinstance(each, For) and each.product:
+                made += [each, *tangents_of_product(each.product, self._dot)]
+            elif inner(each):
                 made.append(with_inner(each, lambda body: tuple(self._body(body))))
             elif isinstance(each, Return):
                 dots = [self._given(x) for x in each.values if self._dtype(x).kind == "f"]
@@ -221,6 +225,8 @@ class _Tangents:
                 operation(failed, "equal", (dot, literal(0, INT)), BOOL, INT),
                 If(failed, (*free, Raise("MemoryError", "no memory for tangents"))),
             ]
+        if call.function == PRODUCT:
+            return tangents_of_product(call.arguments, self._dot)
         if any(self._dot(x.buffer) for x in call.pointers):
             raise NoRuleError(f"{call.function} has no derivative in compiled loops")
         active = [x for x in call.results if self._dot(x)]

@@ -44,7 +44,7 @@ class Bound:
         self.leaves: list[Any] = []
         kinds = tuple([self._kind(x) for x in every])
         found = getattr(f, "targetoptions", {})
-        bounds = config.BOUNDSCHECK  # None if the environment does not say
+        bounds: Any = vars(config)["BOUNDSCHECK"]  # None if the environment does not say
         is_checked = found.get("boundscheck") if bounds is None else bounds
         divisions = found.get("error_model", "python") == "python"
         self.signature = _signature(function, kinds, f if is_checked else None, divisions)

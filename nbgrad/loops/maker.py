@@ -24,6 +24,7 @@ from ..compiler.front.functions import (
 )
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Function, Pointer
+from .library import with_library
 from .rows import found
 
 __all__ = ["Argument", "Forward", "Reverse"]
@@ -162,7 +163,7 @@ class _Derivative:
                 parameters.append((f"{names[0]}_{i}", _INT))
         result = made.results[0] if len(made.results) == 1 else (made.results or None)
         function = Function(made.name, tuple(parameters), made.body, made.results, made.attributes)
-        return Entry(function, result, found)
+        return Entry(with_library(function), result, found)
 
     def text(self) -> str:
         raise NotImplementedError

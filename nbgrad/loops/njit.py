@@ -14,7 +14,7 @@ from ..transforms import trees
 from ..transforms.direct import register
 from . import ruled as ruled
 from .beyond import run
-from .call import call, on_copies
+from .call import call, look, on_copies
 from .calls import Bound
 from .gradients import value_and_gradients
 from .report import plan_of, source_of
@@ -137,4 +137,4 @@ def _is_array(x: Any) -> bool:
 
 
 answer((Array, Filled), call)
-register(CPUDispatcher, on_copies, value_and_gradients)
+register(CPUDispatcher, on_copies, value_and_gradients, look)

@@ -74,8 +74,10 @@ def _plain(name: Any) -> str:
 def _reason(each: Recorded) -> str:
     if each.buffer is not None:
         return f"the element of {_plain(each.buffer)} that is overwritten, which is read before"
-    name = _plain(each.name)
-    return f"{name or 'a value'}: what it is computed from is overwritten"
+    name = _plain(each.name) or "a value"
+    if each.is_dear:
+        return f"{name}: computing it again takes longer"
+    return f"{name}: what it is computed from is overwritten"
 
 
 class _Lines:

@@ -2,6 +2,7 @@
 with differences and with each other."""
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -60,7 +61,8 @@ def slope(function, wrt, args, v, eps=1e-6):
 
 @each
 def test_values_are_those_of_numba(function, wrt, args):
-    wanted = numba.njit(function)(*copied(args))
+    theirs: Any = numba.njit(function)
+    wanted = theirs(*copied(args))
     of, xs = of_floats(function, wrt, args)
     value = nbgrad.vjp(of, *xs)[0]
     assert np.array_equal(flat(np.atleast_1d(value)), flat(np.atleast_1d(wanted)))

@@ -1,5 +1,7 @@
 """Programs about variables, types and calls: functions and arguments."""
 
+# pyright: reportPossiblyUnboundVariable=false, reportOperatorIssue=false
+
 # ruff: noqa: B007, F821, F841, RUF005
 
 import math
