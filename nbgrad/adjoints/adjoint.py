@@ -32,6 +32,7 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk
 from .activity import rule_of
 from .build import COPY, INT, Names, copy, expanded, literal, names_of, operation
+from .partials import OPERANDS
 
 __all__ = ["Adjoint"]
 
@@ -222,7 +223,7 @@ class Adjoint:
         if rule is None:
             name = str(getattr(each, "function", getattr(each, "body", "")))
             raise NoRuleError(f"{name} has no derivative in compiled loops")
-        values = {**dict(zip(NAMES, operands, strict=False)), "u": target, "v": g}
+        values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target, "v": g}
         for x, part in zip(operands, rule, strict=True):
             if part is not None and isinstance(x, str) and x in self._active:
                 if isinstance(part, str):

@@ -60,6 +60,7 @@ from .build import (
     unused,
 )
 from .inline import inlined
+from .partials import OPERANDS
 from .products import PRODUCT, tangents_of_product
 from .simplify import Simplified
 
@@ -261,7 +262,7 @@ class _Tangents:
         if rule is None:
             raise NoRuleError(f"{name} has no derivative in compiled loops")
         made: list[Any] = []
-        values = {**dict(zip(NAMES, operands, strict=False)), "u": target}
+        values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target}
         rows = [(row, tangent) for x, row in zip(operands, rule, strict=True)
                 if row is not None and (tangent := self._dot(x))]  # fmt: skip
         if name in _JOINT and len(rows) == 2:
