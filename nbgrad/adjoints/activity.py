@@ -71,6 +71,9 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
         case Call(function="resized", arguments=(address, _), results=(target,)):
             yield address, target
             yield target, address
+        case Call(function="product", pointers=(c, a, b)):
+            yield a.buffer, c.buffer
+            yield b.buffer, c.buffer
         case Call(arguments=arguments, results=results):
             for x in arguments:
                 source = x.buffer if isinstance(x, Address) else x

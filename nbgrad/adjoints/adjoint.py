@@ -217,6 +217,8 @@ class Adjoint:
         values = {**dict(zip(NAMES, operands, strict=False)), "u": target, "v": g}
         for x, part in zip(operands, rule, strict=True):
             if part is not None and isinstance(x, str) and x in self._active:
+                if isinstance(part, str):
+                    raise NoRuleError(part)
                 self.add(x, self._evaluated(part, values, dtype))
 
     def _evaluated(self, expr: Expr, values: dict[str, Operand], dtype: np.dtype) -> Operand:

@@ -5,11 +5,12 @@ in terms of the arguments x, y, z, the result `u` and its cotangent `v`. At a ki
 branch that ran, and 0 where both sides are equal.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ir.scalar import Expr, parse
 
-__all__ = ["called_name", "only_computes", "pullbacks"]
+__all__ = ["called_name", "declare_rule", "only_computes", "pullbacks"]
 
 _ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi)
 # Near 0 the difference of cos and sinc cancels: there the first terms of its series.
@@ -54,7 +55,8 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
     "sigmoid": ("v * u * (1.0 - u)",), "sigmoid_slope": ("v * u * (1.0 - 2.0 * sigmoid(x))",),
     "gamma": ("v * u * digamma(x)",), "lgamma": ("v * digamma(x)",),
-    "digamma": ("v * hurwitz(2.0, x)",), "hurwitz": ("", "-(v * x * hurwitz(x + 1.0, y))"),
+    "digamma": ("v * whole_hurwitz(2.0, x)",),
+    "whole_hurwitz": ("", "-(v * x * whole_hurwitz(x + 1.0, y))"),
     "logaddexp": tuple(map(_share, ("exp(y - x)", "exp(x - y)"))),
     "logaddexp2": tuple(map(_share, ("exp2(y - x)", "exp2(x - y)"))),
     "sinc": (_SINC,),
@@ -97,9 +99,20 @@ def only_computes(function: Any) -> bool:
     return name.startswith("libm ") if isinstance(function, str) else bool(name)
 
 
-def pullbacks(name: str) -> tuple[Expr | None, ...] | None:
+_DECLARED: dict[str, Callable[[], tuple]] = {}
+
+
+def declare_rule(name: str, rule: Callable[[], tuple]) -> None:
+    """Give a function of scalar code a row: `rule()` gives what `pullbacks` returns."""
+    _DECLARED[name] = rule
+
+
+def pullbacks(name: str) -> tuple[Expr | str | None, ...] | None:
     """The cotangents of the arguments of a function of scalar code, or of the C library
-    ("libm exp"); None for a function without a row."""
+    ("libm exp"): None for an argument without a derivative, and the reason where it is refused.
+    None for a function without a row."""
+    if name in _DECLARED:
+        return _DECLARED[name]()
     library, _, own = name.partition(" ")
     if library == "libm":
         name = _LIBRARY.get(own, own)

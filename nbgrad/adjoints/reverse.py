@@ -1,6 +1,6 @@
 """Reverse mode: from a function to one that gives its value and the cotangents of its arguments."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +29,12 @@ from .increments import with_increments
 from .inline import inlined
 from .plan import Plan, is_dear
 from .positions import Positions
+from .products import adjoints_of_product
 from .record import Record
 from .segments import segmented
 from .shadows import with_shadows
 from .simplify import Simplified
-from .states import states
+from .states import State, states
 from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
 
@@ -62,8 +63,11 @@ class Recorded:
     is_dear: bool = False
 
 
-def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> list[Recorded]:
-    """The words that reverse mode of a function records."""
+def recorded(
+    function: Function, wrt: Collection[str], lengths: Sequence[str]
+) -> tuple[list[Recorded], dict[Any, State]]:
+    """The words that reverse mode of a function records, and the loops with checkpoints with the
+    state that is copied before their segments."""
     made = _Reverse(function, wrt, lengths)
     found: list[Recorded] = []
     for body in bodies(made._tree):
@@ -78,7 +82,7 @@ def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -
                     for each in walk(item.statements)
                     if isinstance(each, Store) and id(each) in made._plan.written
                 ]
-    return found
+    return found, {loop.statement: state for loop, state in made._states.items()}
 
 
 class _Reverse:
@@ -125,6 +129,8 @@ class _Reverse:
             for item in body.items:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
+                elif arguments := getattr(getattr(item, "statement", None), "product", ()):
+                    item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
         positions = Positions(walk(plain.body), shapes, constants)
         variables = sorted(self._variables)
         self._states = states(self._tree, variables, _known_lengths(function, shapes))
@@ -142,6 +148,9 @@ class _Reverse:
     def _shadow(self, name: Any) -> Any:
         """The name of the cotangent of a number or a buffer."""
         return name + self._bar
+
+    def _shadow_of(self, active: Collection[Any]) -> Callable[[Any], Any]:
+        return lambda buffer: self._shadow(buffer) if buffer in active else None
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):

@@ -142,6 +142,8 @@ class _Simplify:
                         self._same[each.results[0]] = known[key]
                         continue
                     made.append(replace(each, arguments=given))
+                    for pointer in each.pointers:
+                        self._forget(pointer.buffer, known)
                     for name, dtype in zip(each.results, each.dtypes, strict=True):
                         self._dtypes[name] = dtype
                     if len(each.results) == 1 and only_computes(each.function):
@@ -270,6 +272,8 @@ class _Simplify:
             each = replace(each, start=bounds[0], stop=bounds[1])
             if each.snapshots is not None:
                 each = replace(each, snapshots=self.value(each.snapshots, now, made))
+            product = tuple(self._argument(x, now, made) for x in each.product)
+            each = replace(each, product=product)
             self._ranges.loop(each.axis, *bounds)
             self._dtypes[each.axis] = INT
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))
@@ -291,6 +295,9 @@ class _Simplify:
                 self._forget(one.buffer, known)
             elif isinstance(one, New):
                 self._forget(one.target, known)
+            elif isinstance(one, Call):
+                for pointer in one.pointers:
+                    self._forget(pointer.buffer, known)
 
 
 _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}

@@ -17,6 +17,7 @@ from .checkpoints import Checkpoints
 from .fission import split
 from .layout import Nest, Nests
 from .plan import Plan
+from .products import call_of, with_calls
 from .record import Block, Record
 from .sums import with_sums
 from .tree import Body, Loop, Segment, bodies
@@ -107,7 +108,7 @@ class Sweeps:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
             elif not self._plan.is_passed(item):
-                made.append(item.statement)
+                made += with_calls([item.statement])
             elif isinstance(item, Loop):
                 made += self._loop(item, place)
             else:
@@ -153,6 +154,8 @@ class Sweeps:
         statement, made = loop.statement, []
         if isinstance(statement, For) and statement.checkpoint:
             return self._checkpoints.forward(loop)
+        if self._is_product(loop):
+            return [call_of(statement)]
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
@@ -263,6 +266,8 @@ class Sweeps:
         if isinstance(statement, For) and statement.checkpoint:
             replay = self._forward(loop.body, None)
             return self._checkpoints.backward(loop, replay, self._backward(loop.body, None))
+        if self._is_product(loop):
+            return self._reverse_of(loop.adjoint)
         axis = self._new("back")
         start, stop = 0, None
         if isinstance(statement, For):
@@ -290,6 +295,12 @@ class Sweeps:
         whole = For(axis, low, high, tuple(body))
         parts = split(whole, self._copied, self._is_variable)
         return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
+
+    def _is_product(self, loop: Loop) -> bool:
+        """Whether a loop is written as a product: its rounds record nothing."""
+        inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
+        is_product = bool(getattr(loop.statement, "product", ()))
+        return is_product and not any(self._nests.words.get(each) for each in inside)
 
     def _is_variable(self, name: str) -> bool:
         return name in self._variables or name in self._bars

@@ -8,7 +8,10 @@ from ..ir.statements import Assign, Break, For, If, Load, Statement, Store, Whil
 from ..ir.walk import inner, walk
 from .build import COPY
 
-__all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "is_read", "parts", "tree"]
+__all__ = [
+    "Body", "Branch", "Loop", "Segment", "bodies", "is_read", "item_of", "parts", "segments_of",
+    "statements_of", "tree",
+]  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -23,13 +26,15 @@ class Segment:
 
 @dataclass(eq=False)
 class Loop:
-    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable."""
+    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable.
+    That of a product has an adjoint of its own, which replaces that of its body."""
 
     statement: Any
     body: "Body"
     order: int = 0
     rounds: str = ""
     leave: If | None = None
+    adjoint: list[Any] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -151,3 +156,23 @@ def _defined(each: Any) -> list[str]:
         return []
     target = getattr(each, "target", None)
     return [*([target] if isinstance(target, str) else []), *getattr(each, "results", ())]
+
+
+def item_of(body: Body) -> Any:
+    """The loop or the branch of a body."""
+    assert body.parent is not None
+    return next(each for each in body.parent.items if body in parts(each))
+
+
+def segments_of(item: Any) -> set[Segment]:
+    """The segments of an item."""
+    if isinstance(item, Segment):
+        return {item}
+    return {each for part in parts(item) for one in part.items for each in segments_of(one)}
+
+
+def statements_of(item: Any) -> list[Any]:
+    """The statements in an item."""
+    if isinstance(item, Segment):
+        return walk(item.statements)
+    return [each for part in parts(item) for one in part.items for each in statements_of(one)]

@@ -59,8 +59,7 @@ def on_copies(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
     require_apart(signature, leaves)
     outs = ()
     if signature.entry.result is None:
-        moving = _moving(signature, leaves)
-        outs = tuple(sorted(signature.varied(moving) | (signature.written & set(moving))))
+        outs = tuple(sorted(signature.written))
     result, written = _applied(bound, outs)
     if signature.entry.result is None and written:
         return written[0] if len(written) == 1 else tuple(written)
@@ -85,7 +84,7 @@ def _applied(bound: Bound, outs: tuple[int, ...]) -> tuple[Any, list[Any]]:
     arrays: dict[int, Any] = {}
     for is_whole, op in ((False, derived), (True, whole)):
         chosen = [i for i in signature.returned if (kinds[i].kind != "f") == is_whole]
-        chosen = tuple([*chosen, *(() if is_whole else outs)])
+        chosen = tuple([*chosen, *(i for i in outs if (kinds[i].kind != "f") == is_whole)])
         of = derivative(signature, chosen, is_whole=is_whole)
         parts = []
         if of.count or chosen:
@@ -121,18 +120,20 @@ def _shapes(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
     maker = shapes_of(signature)
     given: list[Any] = []
     for i, (x, leaf) in enumerate(zip(leaves, signature.arguments, strict=True)):
-        value = _plain(x) if i in maker.reads else None
-        if value is None:
-            if i in maker.reads:
-                raise TraceError(
+        value = np.zeros(shape_of(x), leaf.dtype)
+        if i in maker.reads:
+            value = _plain(x)
+            if value is None:
+                kind, why = _unknown(x)
+                static = "" if kind is UntrackedError else "pass it as a static argument, or "
+                raise kind(
                     f"{signature.name}: the shape of its result depends on the value of its "
-                    f"argument {leaf.label}, which is not known while the call is recorded: pass "
-                    f"it as a static argument, or let the function write to an array{user_line()}"
+                    f"argument {leaf.label}, which {why}: {static}let the function write to an "
+                    f"array{user_line()}"
                 )
-            value = np.zeros(shape_of(x), leaf.dtype)
         given.append(
             leaf.dtype.type(value) if leaf.ndim is None
-            else np.array(value, leaf.dtype, order="C", copy=None)
+            else np.array(value, leaf.dtype, order="C", copy=i in signature.written or None)
         )  # fmt: skip
     ranks = [signature.leaves[i].ndim or 0 for i in signature.returned]
     lengths = np.zeros(sum(ranks), np.int64)
@@ -183,11 +184,13 @@ def _write_plain(f: Callable, bound: Bound, places: Sequence[int]) -> None:
     the function does: it is called with copies in place of the other arrays."""
     signature = bound.signature
     values = list(map(_plain, bound.leaves))
-    if any(x is None for x in values):
-        raise UntrackedError(
-            f"{signature.name} writes to its argument {signature.leaves[places[0]].label}, a plain "
-            f"array, while its call is recorded: make the array in the function{user_line()}"
-        )
+    for x, value, leaf in zip(bound.leaves, values, signature.arguments, strict=True):
+        if value is None:
+            raise UntrackedError(
+                f"{signature.name} writes to its argument {signature.leaves[places[0]].label}, a "
+                f"plain array, and its argument {leaf.label} {_unknown(x)[1]}: make the array in "
+                f"the function{user_line()}"
+            )
     signature.run(f, [
         x if i in places or i not in signature.written else np.array(x)
         for i, x in enumerate(values)
@@ -206,9 +209,24 @@ def _on_plain_copies(f: Callable, bound: Bound) -> Any:
 
 
 def _plain(x: Any) -> Any:
-    """The numbers of an array below all transformations; None while they are not known."""
+    """The numbers of an array below all transformations; None while they are not known, or if they
+    differ from sample to sample."""
     while isinstance(x, Array):
-        if x.is_batch or hasattr(x, "builder"):
+        if hasattr(x, "builder"):
             return None
+        if x.is_batch:
+            rows = _plain(x.below)
+            if rows is None or not len(rows):
+                return None if rows is None else np.zeros(x.shape, x.dtype)
+            return rows[0] if (rows == rows[:1]).all() else None
         x = x.below if hasattr(x, "node") else getattr(x, "primal", None)
     return x
+
+
+def _unknown(x: Any) -> tuple[type[Exception], str]:
+    """The error for numbers that are not known, and the reason."""
+    while isinstance(x, Array) and not hasattr(x, "builder"):
+        if x.is_batch and _plain(x.below) is not None:
+            return UntrackedError, "differs from sample to sample"
+        x = x.below if hasattr(x, "node") or x.is_batch else getattr(x, "primal", None)
+    return TraceError, "is not known while the call is recorded"

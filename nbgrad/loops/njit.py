@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from ..compiler.njit_arguments import answer, is_signature, with_numba
@@ -55,17 +56,22 @@ def njit(signature_or_function: Any = None, **options: Any) -> Any:
     (8.0, 12.0)
     """
     f = signature_or_function
-    if f is None or not callable(f) or is_signature(f):
+    if f is None or is_signature(f):
         return partial(_compiled, f, options)
     return _compiled(None, options, f)
 
 
 def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
-    trees.require_function("njit", f)
     if isinstance(f, CPUDispatcher):
         options = {**f.targetoptions, **options}
         options.pop("nopython", None)
         f = f.py_func
+    if not isinstance(f, FunctionType):
+        trees.require_function("njit", f)
+        raise TypeError(
+            f"njit: {getattr(f, '__name__', 'an object')} is of type {type(f).__name__}, and Numba "
+            "compiles functions written with def or lambda: write one that does the same"
+        )
     made: Any = with_numba(f, signatures, options)
     if isinstance(made, CPUDispatcher):  # not where Numba is disabled
         made.__class__ = Njit if signatures is None else SignedNjit
