@@ -20,17 +20,8 @@ from .partials import only_computes
 from .positions import Access, Positions, around
 from .states import State
 from .tree import (
-    Body,
-    Branch,
-    Loop,
-    Segment,
-    bodies,
-    is_read,
-    item_of,
-    parts,
-    segments_of,
-    statements_of,
-)
+    Body, Branch, Loop, Segment, bodies, is_read, item_of, parts, segments_of, statements_of,
+)  # fmt: skip
 
 __all__ = ["Plan", "is_dear"]
 
