@@ -20,8 +20,17 @@ from .partials import only_computes
 from .positions import Access, Positions, around
 from .states import State
 from .tree import (
-    Body, Branch, Loop, Segment, bodies, is_read, item_of, parts, segments_of, statements_of,
-)  # fmt: skip
+    Body,
+    Branch,
+    Loop,
+    Segment,
+    between,
+    bodies,
+    is_read,
+    item_of,
+    parts,
+    statements_of,
+)
 
 __all__ = ["Plan", "is_dear"]
 
@@ -207,38 +216,17 @@ class Plan:
                 continue  # the statement before it sets the elements to 0, and is undone
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:
-                    between = self._between(each, segment, body)
+                    places = between(each, segment, body)
                     if any(
                         isinstance(read, Load)
                         and self._destroys(read, at, home, each, segment, body)
-                        and (between is None or at in between)
+                        and (places is None or at in places)
                         for read, at, home in reads
                     ):
                         self.written.add(id(each))
                         self._pass(body)
                         self.places[id(each)] = self._place(each, segment, body)
         return len(self.written) > count
-
-    def _between(self, store: Store, segment: Segment, body: Body) -> set[Segment] | None:
-        """The segments from an earlier store to the same element up to a store; None if there is
-        no earlier one in all rounds. What is read elsewhere is restored by the earlier one."""
-        found: set[Segment] = set()
-        item: Any = segment
-        while True:
-            for each in body.items[body.items.index(item) :: -1]:
-                if isinstance(each, Segment):
-                    for one in each.statements:
-                        if one is store:
-                            break
-                        if isinstance(one, Store) and (one.buffer, one.at) == (
-                            store.buffer,
-                            store.at,
-                        ):
-                            return found
-                found |= segments_of(each)
-            if body.parent is None:
-                return None
-            body, item = body.parent, item_of(body)
 
     def _place(self, store: Store, segment: Segment, body: Body) -> list[Any] | None:
         """The statements of branches that compute the position of a store; None where that is to be

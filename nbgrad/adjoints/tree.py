@@ -9,7 +9,7 @@ from ..ir.walk import inner, walk
 from .build import COPY
 
 __all__ = [
-    "Body", "Branch", "Loop", "Segment", "bodies", "is_read", "item_of", "parts", "segments_of",
+    "Body", "Branch", "Loop", "Segment", "between", "bodies", "is_read", "item_of", "parts",
     "statements_of", "tree",
 ]  # fmt: skip
 
@@ -164,11 +164,11 @@ def item_of(body: Body) -> Any:
     return next(each for each in body.parent.items if body in parts(each))
 
 
-def segments_of(item: Any) -> set[Segment]:
+def _segments(item: Any) -> set[Segment]:
     """The segments of an item."""
     if isinstance(item, Segment):
         return {item}
-    return {each for part in parts(item) for one in part.items for each in segments_of(one)}
+    return {each for part in parts(item) for one in part.items for each in _segments(one)}
 
 
 def statements_of(item: Any) -> list[Any]:
@@ -176,3 +176,25 @@ def statements_of(item: Any) -> list[Any]:
     if isinstance(item, Segment):
         return walk(item.statements)
     return [each for part in parts(item) for one in part.items for each in statements_of(one)]
+
+
+def between(store: Store, segment: Segment, body: Body) -> set[Segment] | None:
+    """The segments from an earlier store to the same element up to a store; None if there is
+    no earlier one in all rounds. What is read elsewhere is restored by the earlier one."""
+    found: set[Segment] = set()
+    item: Any = segment
+    while True:
+        for each in body.items[body.items.index(item) :: -1]:
+            if isinstance(each, Segment):
+                for one in each.statements:
+                    if one is store:
+                        break
+                    if isinstance(one, Store) and (one.buffer, one.at) == (
+                        store.buffer,
+                        store.at,
+                    ):
+                        return found
+            found |= _segments(each)
+        if body.parent is None:
+            return None
+        body, item = body.parent, item_of(body)
