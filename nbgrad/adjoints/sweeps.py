@@ -17,7 +17,7 @@ from .checkpoints import Checkpoints
 from .layout import Nest, Nests
 from .pieces import Pieces
 from .plan import Plan
-from .products import call_of
+from .products import call_of, with_calls
 from .record import Block, Record
 from .tree import Body, Loop, Segment, bodies
 
@@ -115,7 +115,7 @@ class Sweeps:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
             elif not self._plan.is_passed(item):
-                made.append(item.statement)
+                made += with_calls([item.statement])
             elif isinstance(item, Loop):
                 made += self._loop(item, place)
             else:
