@@ -213,6 +213,7 @@ class _Reverse:
         if name not in self._primal or name in self._visible or name in self._variables:
             return name
         own = name + self._mark
+        self._names.take([own])
         self._dtypes[own] = self._dtypes[name]
         return own
 
