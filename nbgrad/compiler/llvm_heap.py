@@ -9,7 +9,7 @@ __all__ = ["declare_room"]
 _LARGE = 1 << 22
 _HUGE_PAGES = 14  # MADV_HUGEPAGE of Linux
 
-_ADVISED = f"""define internal ptr @nbgrad.room(ptr %old, i64 %size) noinline {{
+_ADVISED = f"""define internal noalias ptr @nbgrad.room(ptr %old, i64 %size) noinline {{
   %found = call ptr @realloc(ptr %old, i64 %size)
   %large = icmp sge i64 %size, {_LARGE}
   br i1 %large, label %advise, label %done
