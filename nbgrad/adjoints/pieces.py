@@ -54,6 +54,7 @@ class Pieces:
         self.loops, self._positions, self._new = loops, positions, new
         self.shadow, self._record, self.bars, self._dtypes = shadow, record, bars, dtypes
         self.variables = variables
+        self.notes: dict[Loop, str] = {}  # how loops run
 
     def forward(self, loop: Loop, whole: For, records: bool) -> list[Any]:
         """A loop of the forward sweep in pieces; as it is if it cannot run in pieces, since it
@@ -80,6 +81,7 @@ class Pieces:
 
     def fused(self, loop: Loop, whole: For, value: Callable[[str], str]) -> list[Any]:
         """A loop whose rounds run forward and then backward, in pieces; each has its own record."""
+        self.notes[loop] = "several threads, forward and then backward"
         made: list[Any] = []
         shared = self._shared(loop, value, made)
         sums = self._bars_of(loop, whole.body)
@@ -91,7 +93,16 @@ class Pieces:
         return [*made, replace(spread, before=ends[0], after=ends[1]), *after]
 
     def _is_spread(self, loop: Loop, records: bool) -> bool:
-        return loop in self.loops and not self.loops[loop].makes and not records
+        if loop not in self.loops:
+            return False
+        if self.loops[loop].makes or records:
+            self.notes[loop] = "one thread: " + (
+                "they make arrays" if self.loops[loop].makes
+                else "how much they record is not known before"
+            ) + ", and what follows the loop reads their results"  # fmt: skip
+            return False
+        self.notes[loop] = "several threads"
+        return True
 
     def _spread(
         self, whole: For, count: Operand, sums: Sequence[str] = (), shared: Sequence[Any] = ()

@@ -1,11 +1,12 @@
 """Loops of independent rounds, which run in pieces on several threads."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .statements import Address, For, Operand
+from .statements import Address, Call, For, New, Operand, Store
 
-__all__ = ["MOST_PIECES", "Spread"]
+__all__ = ["MOST_PIECES", "Spread", "written"]
 
 MOST_PIECES = 64
 """The largest number of pieces of a `Spread`."""
@@ -31,3 +32,20 @@ class Spread:
     shared: tuple[tuple[str, Address, Operand], ...] = ()
     before: tuple[Any, ...] = ()
     after: tuple[Any, ...] = ()
+
+    def changed(self, change: Callable[[Any], Any]) -> "Spread":
+        """The same with other operands and addresses from outside of its bodies."""
+        shared = tuple((name, change(address), change(size)) for name, address, size in self.shared)
+        return replace(self, count=change(self.count), shared=shared)
+
+
+def written(statement: Any) -> tuple[Hashable, ...]:
+    """The buffers whose elements a statement itself may write."""
+    match statement:
+        case Store(buffer=buffer) | New(target=buffer):
+            return (buffer,)
+        case Call(pointers=pointers):
+            return tuple(pointer.buffer for pointer in pointers)
+        case Spread(shared=shared):
+            return tuple(address.buffer for _, address, _ in shared)
+    return ()
