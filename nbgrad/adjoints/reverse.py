@@ -149,7 +149,10 @@ class _Reverse:
         variables = sorted(self._variables)
         sizes = _known_lengths(function, shapes)
         self._states = states(self._tree, variables, sizes)
-        self.rounds = Rounds(self._tree, positions, variables, results, active, sizes)
+        self.rounds = Rounds(
+            self._tree, positions, variables, results, active, sizes,
+            lambda name: self._dtype(name).kind == "f",
+        )  # fmt: skip
         self._pieces = Pieces(
             self.rounds.loops, positions, self._new, self._shadow, self._record,
             self._adjoint.declared, self._dtypes, self._variables,

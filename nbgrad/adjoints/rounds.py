@@ -6,7 +6,7 @@ outermost loops and for loops over `prange`.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,11 +66,11 @@ class Rounds:
     def __init__(
         self, top: Body, positions: Positions, variables: Collection[str],
         results: Collection[str], active: Collection[Any],
-        lengths: Mapping[Any, Sequence[Any] | None],
+        lengths: Mapping[Any, Sequence[Any] | None], is_float: Callable[[str], bool],
     ):  # fmt: skip
         self._positions, self._variables = positions, frozenset(variables)
         self._top, self._results, self._active = top, results, active
-        self._lengths = dict(lengths)
+        self._lengths, self._is_float = dict(lengths), is_float
         self.loops: dict[Loop, Independent] = {}
         self.reasons: dict[Loop, str] = {}
         made = [(body, x) for body, x in _all(top) if isinstance(x, New)]
@@ -144,7 +144,7 @@ class Rounds:
             count = _Additions(name).of(loop.body)
             if count is None:
                 raise _Dependent(f"{_plain(name)} passes from round to round, and is not a sum")
-            if count > 1 and not loop.statement.parallel:
+            if count > 1 and self._is_float(name) and not loop.statement.parallel:
                 raise _Dependent(
                     f"each may add several times to {_plain(name)}: add once, or use prange, "
                     "which may change the order of the sum"
