@@ -278,7 +278,8 @@ class _Simplify:
             self._ranges.loop(each.axis, *bounds)
             self._dtypes[each.axis] = INT
         elif isinstance(each, Spread):
-            each = each.changed(lambda x: self._argument(x, now, made))
+            bounds = [self._bound_of(x, now, made) for x in (each.loop.start, each.loop.stop)]
+            each = each.changed(lambda x: self._argument(x, now, made), *bounds)
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))
         self.last = now
 

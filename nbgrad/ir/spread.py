@@ -34,10 +34,11 @@ class Spread:
     after: tuple[Any, ...] = ()
     from_end: bool = False
 
-    def changed(self, change: Callable[[Any], Any]) -> "Spread":
+    def changed(self, change: Callable[[Any], Any], start: Any, stop: Any) -> "Spread":
         """The same with other operands and addresses from outside of its bodies."""
+        loop = replace(self.loop, start=start, stop=stop)
         shared = tuple((name, change(address), change(size)) for name, address, size in self.shared)
-        return replace(self, count=change(self.count), shared=shared)
+        return replace(self, loop=loop, count=change(self.count), shared=shared)
 
 
 def written(statement: Any) -> tuple[Hashable, ...]:
