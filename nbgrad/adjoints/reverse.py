@@ -72,9 +72,9 @@ class Recorded:
 
 def recorded(
     function: Function, wrt: Collection[str], lengths: Sequence[str]
-) -> tuple[list[Recorded], dict[Any, State]]:
-    """The words that reverse mode of a function records, and the loops with checkpoints with the
-    state that is copied before their segments."""
+) -> tuple[list[Recorded], dict[Any, State], dict[Any, str]]:
+    """The words that reverse mode of a function records, the loops with checkpoints with the
+    state that is copied before their segments, and on how many threads loops run, and why."""
     made = _Reverse(function, wrt, lengths)
     found: list[Recorded] = []
     for body in bodies(made._tree):
@@ -89,7 +89,9 @@ def recorded(
                     for each in walk(item.statements)
                     if isinstance(each, Store) and id(each) in made._plan.written
                 ]
-    return found, {loop.statement: state for loop, state in made._states.items()}
+    threads = {loop.statement: f"one thread: {why}" for loop, why in made.rounds.reasons.items()}
+    threads |= {loop.statement: note for loop, note in made._pieces.notes.items()}
+    return found, {loop.statement: state for loop, state in made._states.items()}, threads
 
 
 class _Reverse:
@@ -149,7 +151,10 @@ class _Reverse:
         variables = sorted(self._variables)
         sizes = _known_lengths(function, shapes)
         self._states = states(self._tree, variables, sizes)
-        self.rounds = Rounds(self._tree, positions, variables, results, active, sizes)
+        self.rounds = Rounds(
+            self._tree, positions, variables, results, active, sizes,
+            lambda name: self._dtype(name).kind == "f",
+        )  # fmt: skip
         self._pieces = Pieces(
             self.rounds.loops, positions, self._new, self._shadow, self._record,
             self._adjoint.declared, self._dtypes, self._variables,

@@ -231,6 +231,8 @@ class _Text:
         self._body(each.before, depth + 1)
         low = f"{ends[0]} + {piece} * {ends[1]}"
         bounds = f"{low}, min({low} + {ends[1]}, {stop})"
+        if each.from_end:
+            bounds = f"*({start} + {stop} - x for x in ({bounds})[::-1])"
         self._add(f"for {self._defined(loop.axis, INT)} in range({bounds}):", depth + 1)
         self._add("tick()", depth + 2)
         self._body(loop.body, depth + 2)
