@@ -37,6 +37,7 @@ from .products import adjoints_of_product
 from .record import Record
 from .rounds import Rounds
 from .segments import segmented
+from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
 from .states import State, states
@@ -124,7 +125,8 @@ class _Reverse:
             each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
         }
         constants -= self._variables
-        body = with_increments(plain.body, plain.results, self._new)
+        body = selected(plain.body, self._variables, self._dtype, self._new)
+        body = with_increments(body, plain.results, self._new)
         plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
         active = self._active(wrt)
         plain.body = with_shadows(plain.body, active, self._shadow)
@@ -257,6 +259,7 @@ class _Reverse:
             self._new,
             self._again,
             self._record,
+            adjoint.declared,
             checkpoints,
             self._pieces,
             self.fused,

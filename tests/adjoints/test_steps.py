@@ -126,7 +126,7 @@ def test_no_word_is_read_that_is_not_written(name, monkeypatch):
 
 
 def test_words_of_the_record(monkeypatch):
-    """The state is two arrays of 9 elements; a step records 7 elements and 7 cosines."""
+    """The state is two arrays of 9 elements; a step records 7 elements and their cosines."""
     i, n = NAMES.index("stencil"), 400
 
     def words(schedule, k=1):
