@@ -15,7 +15,7 @@ from ..ir.reductions import SUM
 from ..ir.statements import Assign, For, Load, Position, Store
 from .build import COPY, names_of, renamed
 
-__all__ = ["split"]
+__all__ = ["moving", "split"]
 
 _MOST = 12  # operations that a loop may repeat
 
@@ -32,17 +32,17 @@ def split(loop: For, new: Callable[[str], str], is_variable: Callable[[str], boo
     if max(counts.values(), default=0) < 2 or not _is_free(body, stores, loop.axis):
         return [loop]
     groups: list[list[Any]] = [[each] for each in sums]
-    assigned = [x for x in body if isinstance(x, Assign) and is_variable(x.target)]
-    groups += [[each] for each in assigned]
+    if assigned := [x for x in body if isinstance(x, Assign) and is_variable(x.target)]:
+        groups.append(assigned)
     # Elements that are set are read at the same positions: their loop is the last one.
     rest = [each for each in stores if each.kind is None]
     if rest:
         groups.append(rest)
     slices = [_needed(body, group, is_variable) for group in groups]
     for each in assigned:  # a variable that changes is read where it is assigned only
-        readers = [part for part in slices if any(each.target in names_of(x) for x in part)]
-        if len(readers) > 1 or (readers and each not in readers[0]):
-            return [loop]
+        for part in slices:
+            if each not in part and any(each.target in names_of(x) for x in part):
+                return [loop]
     cost = sum(each.body.price for part in slices for each in part if isinstance(each, Assign))
     once = sum(each.body.price for each in body if isinstance(each, Assign))
     if cost - once > _MOST * len(groups):
@@ -67,7 +67,7 @@ def _is_free(body: Sequence[Any], stores: Sequence[Store], axis: Any) -> bool:
     variables = {each.target for each in body if isinstance(each, Assign)}
     if len(variables) < sum(isinstance(each, Assign) for each in body):
         return False
-    moving = _moving(body, axis)
+    changing = moving(body, axis)
     for store in stores:
         loads = [x for x in body if isinstance(x, Load) and x.buffer == store.buffer]
         place = next(i for i, each in enumerate(body) if each is store)
@@ -76,14 +76,14 @@ def _is_free(body: Sequence[Any], stores: Sequence[Store], axis: Any) -> bool:
         if store.kind is None:
             # One element a round, which is another one in each round.
             own = {name for name, _ in store.at.terms if isinstance(name, str)}
-            if others or later or any(x.at != store.at for x in loads) or len(own & moving) != 1:
+            if others or later or any(x.at != store.at for x in loads) or len(own & changing) != 1:
                 return False
         elif loads or any(x.kind is None for x in others):
             return False
     return True
 
 
-def _moving(body: Sequence[Any], axis: Any) -> set[str]:
+def moving(body: Sequence[Any], axis: Any) -> set[str]:
     """Names that differ by one constant from round to round."""
     found = {axis}
     for each in body:

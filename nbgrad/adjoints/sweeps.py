@@ -12,6 +12,7 @@ import numpy as np
 from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
+from .ascending import ascending
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
 from .fission import split
@@ -285,7 +286,10 @@ class Sweeps:
         body += self._backward(loop.body, here)
         whole = For(axis, low, high, tuple(body))
         parts = split(whole, self._copied, self._is_variable)
-        return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
+        parts = [with_sums(each, self._bars.__contains__) for each in parts]
+        if not loop.rounds:
+            parts = [ascending(each, start, stop, self._is_variable) for each in parts]
+        return [*made, *parts]
 
     def _is_variable(self, name: str) -> bool:
         return name in self._variables or name in self._bars

@@ -30,7 +30,7 @@ from .cpu import guarded
 from .front.functions import function_of
 from .llvm import FunctionWriter, Module, ascii_name, result_type
 from .llvm_instructions import instruction
-from .llvm_ops import Value, llvm_type, memory_type
+from .llvm_ops import INT, Value, llvm_type, memory_type
 
 __all__ = ["FunctionModule", "assembly", "write_function"]
 
@@ -151,15 +151,27 @@ class _Writer(FunctionWriter):
         self._raises = module.may_raise(function)
         self._results = module.results_of(function)
         self._is_ended = False
+        self._left: tuple[str, str] | None = None  # block that frees buffers, place of the status
         self._heap: dict[str, tuple[str, str]] = {}  # places of addresses and sizes in bytes
 
     def reserve(self, body: Sequence[Statement]) -> None:
-        """Reserve room for the addresses of all buffers on the heap, which have none yet."""
-        for each in walk(body):
-            if isinstance(each, New) and each.target not in self._heap:
-                self._heap[each.target] = self.allocate("ptr"), self.allocate("i64")
-                self.add(f"store ptr null, ptr {self._heap[each.target][0]}")
-                self.add(f"store i64 0, ptr {self._heap[each.target][1]}")
+        """Reserve room for the addresses of all buffers on the heap, which have none yet: in a
+        place that LLVM makes a register of, and in a list of what is to be freed, as a function
+        with many buffers and many places that raise would else move all of them at each."""
+        names = dict.fromkeys(each.target for each in walk(body) if isinstance(each, New))
+        if not names:
+            return
+        self._owned = self.allocate("ptr", len(names))
+        for name in names:
+            self._heap[name] = self.allocate("ptr"), self.allocate("i64")
+            self.add(f"store ptr null, ptr {self._heap[name][0]}")
+            self.add(f"store i64 0, ptr {self._heap[name][1]}")
+            self.add(f"store ptr null, ptr {self._place_of(name)}")
+
+    def _place_of(self, buffer: Any) -> str:
+        """The place of a buffer in the list of those that are to be freed."""
+        at = list(self._heap).index(buffer)
+        return self.emit(f"getelementptr ptr, ptr {self._owned}, i64 {at}")
 
     def pointer(self, buffer: Any) -> str:
         """LLVM makes registers of the places, which are loaded at each use."""
@@ -186,12 +198,17 @@ class _Writer(FunctionWriter):
 
     def end(self) -> None:
         """The end of the body."""
-        if self._is_ended:
-            return
-        if self._results[1:] or (self._results and not self._raises):
-            self.add("unreachable")
-        else:
-            self._finish([])
+        if not self._is_ended:
+            if self._results[1:] or (self._results and not self._raises):
+                self.add("unreachable")
+            else:
+                self._finish([])
+        if self._left is not None:
+            label, place = self._left
+            self._is_ended = False
+            self.begin(label)
+            self._free()
+            self._return_status(self.emit(f"load i32, ptr {place}"))
 
     def _finish(self, values: list[Value]) -> None:
         self._free()
@@ -204,8 +221,18 @@ class _Writer(FunctionWriter):
         self._leave(str(self._functions.error(end.error, end.message)))
 
     def _leave(self, status: str) -> None:
-        """Return a status that is not 0."""
-        self._free()
+        """Return a status that is not 0. One block frees all buffers on the heap, as many statements
+        may fail."""
+        if not self._heap:
+            self._return_status(status)
+            return
+        if self._left is None:
+            self._left = self.label("left"), self.allocate("i32")
+        label, place = self._left
+        self.add(f"store i32 {status}, ptr {place}")
+        self.add(f"br label %{label}")
+
+    def _return_status(self, status: str) -> None:
         if len(self._results) == 1:
             self.add(f"ret i32 {status}")
             return
@@ -252,6 +279,7 @@ class _Writer(FunctionWriter):
         self._leave(str(self._functions.error("MemoryError", "no memory for an array")))
         self.begin(got)
         self.add(f"store ptr {found}, ptr {address}")
+        self.add(f"store ptr {found}, ptr {self._place_of(new.target)}")
         self.add(f"store i64 {total}, ptr {room}")
         if new.cleared:
             declared["llvm.memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
@@ -263,11 +291,17 @@ class _Writer(FunctionWriter):
 
     def _free(self) -> None:
         """Free the buffers on the heap."""
-        if self._heap:
-            self.module.intrinsics["free"] = "declare void @free(ptr)"
-        for address, _ in self._heap.values():
-            place = self.emit(f"load ptr, ptr {address}")
-            self.add(f"call void @free(ptr {place})")
+        if not self._heap:
+            return
+        self.module.intrinsics["free"] = "declare void @free(ptr)"
+        count = self.opaque(Value(str(len(self._heap)), INT)).text  # the loop is not unrolled
+
+        def free() -> None:
+            at = self.values["buffer"].text
+            place = self.emit(f"getelementptr ptr, ptr {self._owned}, i64 {at}")
+            self.add(f"call void @free(ptr {self.emit(f'load ptr, ptr {place}')})")
+
+        self.loop("buffer", "0", count, free)
 
     def _point_to(self, point: PointTo) -> None:
         if isinstance(point.address, Address):

@@ -136,5 +136,5 @@ SPACE: dict[str, Any] = {
     "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
     "functions": _FUNCTIONS, "libm": LIBM,
     "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
-    "sysconf": lambda key: (os.sysconf(key),),
+    "hidden": lambda x: (x,), "sysconf": lambda key: (os.sysconf(key),),
 }  # fmt: skip
