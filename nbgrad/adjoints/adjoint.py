@@ -43,11 +43,13 @@ class Adjoint:
     def __init__(
         self, names: Names, dtypes: dict[str, np.dtype], active: Collection[Any],
         variables: Collection[str], shared: Collection[str], shadow: Callable[[Any], Any],
+        strong: Collection[Any] = (),
     ):  # fmt: skip
         self.declared: dict[str, Variable] = {}
         self.inside: set[Any] = set()  # values of branches that are computed again
         self._names, self._dtypes, self._active = names, dtypes, active
         self._variables, self._shared, self._shadow = variables, shared, shadow
+        self._strong = strong  # names whose cotangent may be infinite
         self._made: list[Any] = []
         self._local: dict[str, Operand] = {}  # cotangents that are values
         self._now: dict[str, Operand] = {}  # values of cotangents that are variables
@@ -210,13 +212,15 @@ class Adjoint:
     def _apply(
         self, each: Any, operands: Sequence[Any], target: str, g: Operand, dtype: np.dtype
     ) -> None:
-        rule = rule_of(each)
+        rule = rule_of(each, target in self._strong)
         if rule is None:
             name = str(getattr(each, "function", getattr(each, "body", "")))
             raise NoRuleError(f"{name} has no derivative in compiled loops")
         values = {**dict(zip(NAMES, operands, strict=False)), "u": target, "v": g}
         for x, part in zip(operands, rule, strict=True):
             if part is not None and isinstance(x, str) and x in self._active:
+                if isinstance(part, str):
+                    raise NoRuleError(part)
                 self.add(x, self._evaluated(part, values, dtype))
 
     def _evaluated(self, expr: Expr, values: dict[str, Operand], dtype: np.dtype) -> Operand:

@@ -17,10 +17,12 @@ __all__ = ["Nest", "Nests"]
 
 class Nests:
     """The nests of a tree; `words` are the numbers of words of segments, and of bodies at their
-    ends."""
+    ends. Loops that are not `is_passed` record nothing."""
 
-    def __init__(self, top: Body, words: Mapping[Any, int]):
-        self.words = words
+    def __init__(
+        self, top: Body, words: Mapping[Any, int], is_passed: Callable[[Loop | Branch], bool]
+    ):
+        self.words, self._is_passed = words, is_passed
         self.offsets: dict[Any, int] = {}  # of segments and ends of bodies, in the words of a round
         self.own: dict[Loop, int] = {}
         self.inner: dict[Loop, list[Loop]] = {}
@@ -56,6 +58,7 @@ class Nests:
             and each.statement.start not in changing
             and each.statement.stop not in changing
             for each in _loops(loop.body)
+            if self._is_passed(each)
         )
 
     def _is_recording(self, loop: Loop) -> bool:

@@ -58,7 +58,7 @@ class Positions:
         return self._known[key]
 
     def _may_meet(self, first: Access, second: Access, later: bool, depth: int) -> bool:
-        ours, theirs = self._indices(first), self._indices(second)
+        ours, theirs = self.subscripts(first), self.subscripts(second)
         if len(ours) != len(theirs):
             return True
         common = 0
@@ -71,7 +71,7 @@ class Positions:
 
     # -- subscripts -------------------------------------------------------------------------------
 
-    def _indices(self, access: Access) -> tuple[Form | None, ...]:
+    def subscripts(self, access: Access) -> tuple[Form | None, ...]:
         """The subscript for each axis; None for one that is not linear."""
         key = access.buffer, access.at
         if key not in self._subscripts:

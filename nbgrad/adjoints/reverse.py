@@ -1,6 +1,6 @@
 """Reverse mode: from a function to one that gives its value and the cotangents of its arguments."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,20 +20,22 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import inner, walk
-from .activity import active_names
+from .activity import active_names, under_roots
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
+from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
-from .plan import Plan
+from .plan import Plan, is_dear
 from .positions import Positions
+from .products import adjoints_of_product
 from .record import Record
 from .segments import segmented
 from .shadows import with_shadows
 from .simplify import Simplified
-from .states import states
+from .states import State, states
 from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
 
@@ -41,32 +43,41 @@ __all__ = ["Recorded", "recorded", "value_and_cotangents"]
 
 
 def value_and_cotangents(
-    function: Function, wrt: Collection[str], lengths: Sequence[str]
-) -> Function:
+    function: Function, wrt: Collection[str], lengths: Sequence[str],
+    private: Collection[str] = (),
+) -> Function:  # fmt: skip
     """A function of the parameters, of a shadow buffer for each buffer of `wrt`, and of a cotangent
     for each result that is a float. It adds to the shadows what flows back, where they hold before
     the cotangents of what the buffers hold at the end; it returns the results, and the cotangents
-    of the numbers among `wrt`."""
-    return _Reverse(function, wrt, lengths).function
+    of the numbers among `wrt`. The shadows of buffers that are `private` are 0 before, and hold
+    anything after."""
+    return _Reverse(function, wrt, lengths, private).function
 
 
 @dataclass(frozen=True)
 class Recorded:
     """A word that the forward sweep records: the value of a name, or with `buffer` the element of a
-    buffer that a store of this value overwrites. `loops` are the loops around, outermost first."""
+    buffer that a store of this value overwrites. `loops` are the loops around, outermost first. A
+    value that `is_dear` takes longer to compute again."""
 
     name: Any
     buffer: Any
     loops: tuple[Any, ...]
+    is_dear: bool = False
 
 
-def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> list[Recorded]:
-    """The words that reverse mode of a function records."""
+def recorded(
+    function: Function, wrt: Collection[str], lengths: Sequence[str]
+) -> tuple[list[Recorded], dict[Any, State]]:
+    """The words that reverse mode of a function records, and the loops with checkpoints with the
+    state that is copied before their segments."""
     made = _Reverse(function, wrt, lengths)
     found: list[Recorded] = []
     for body in bodies(made._tree):
         loops = tuple(loop.statement for loop in reversed(body.loops()))
-        found += [Recorded(name, None, loops) for name in body.recorded]
+        found += [
+            Recorded(name, None, loops, is_dear(body.defined[name][1])) for name in body.recorded
+        ]
         for item in body.items:
             if isinstance(item, Segment):
                 found += [
@@ -74,17 +85,21 @@ def recorded(function: Function, wrt: Collection[str], lengths: Sequence[str]) -
                     for each in walk(item.statements)
                     if isinstance(each, Store) and id(each) in made._plan.written
                 ]
-    return found
+    return found, {loop.statement: state for loop, state in made._states.items()}
 
 
 class _Reverse:
-    def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
+    def __init__(
+        self, function: Function, wrt: Collection[str], lengths: Sequence[str],
+        private: Collection[str] = (),
+    ):  # fmt: skip
         if any(isinstance(x, Call) and x.function == "resized" for x in walk(function.body)):
             raise NoRuleError(
                 "reverse mode of a function that reverse mode made: take forward mode of it, which "
                 "is the same, as the derivative of a gradient is symmetric"
             )
         parameters = [name for name, _ in function.parameters]
+        self._private = private
         names = self._names = Names([*parameters, *defined_names(function.body)])
         # Suffixes of cotangents, and of values of the forward pass that are computed again.
         self._bar, self._mark = unused(".bar", function), unused("~", function)
@@ -97,7 +112,7 @@ class _Reverse:
         self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
-        shapes = _shapes(function, lengths)
+        shapes = self._shapes = _shapes(function, lengths)
         constants = set(numbers) | {
             each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
         }
@@ -116,11 +131,14 @@ class _Reverse:
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
+            under_roots(plain.body, self._dtype),
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
+                elif arguments := getattr(getattr(item, "statement", None), "product", ()):
+                    item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
         positions = Positions(walk(plain.body), shapes, constants)
         variables = sorted(self._variables)
         self._states = states(self._tree, variables, _known_lengths(function, shapes))
@@ -138,6 +156,9 @@ class _Reverse:
     def _shadow(self, name: Any) -> Any:
         """The name of the cotangent of a number or a buffer."""
         return name + self._bar
+
+    def _shadow_of(self, active: Collection[Any]) -> Callable[[Any], Any]:
+        return lambda buffer: self._shadow(buffer) if buffer in active else None
 
     def _dtype(self, x: Any) -> np.dtype:
         if isinstance(x, Literal):
@@ -189,6 +210,21 @@ class _Reverse:
         checkpoints = Checkpoints(
             self._states, self._dtypes, self._buffers, self._new, self._again, self._record
         )
+        made = [each.target for each in walk(plain.body) if isinstance(each, New)]
+        gather = Gather(
+            [x for x in plain.body if isinstance(x, (Assign, Position))],
+            self._shapes | {self._shadow(name): shape for name, shape in self._shapes.items()},
+            [self._shadow(x) for x in (*self._private, *made)],
+            self._new,
+            self._dtypes,
+            [
+                n
+                for n, k in function.parameters
+                if not isinstance(k, Pointer) and n not in self._variables
+            ],
+            lambda name: name in self._variables or name in adjoint.declared,
+            adjoint.declared.__contains__,
+        )
         sweeps = Sweeps(
             self._tree,
             self._plan,
@@ -196,8 +232,6 @@ class _Reverse:
             self._new,
             self._again,
             self._record,
-            self._variables,
-            adjoint.declared,
             checkpoints,
         )
         forward = sweeps.forward()
@@ -209,6 +243,8 @@ class _Reverse:
         start = adjoint.flushed()
         end: list[Any] = []
         backward = sweeps.backward()
+        gather.axes |= sweeps.axes
+        backward = gather.of(backward)
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]

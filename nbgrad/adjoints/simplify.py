@@ -36,6 +36,7 @@ from ..ir.statements import (
 )
 from ..ir.walk import inner, walk, with_inner
 from .build import BOOL, COPY, INT, Names, copy, expanded, literal, names_of
+from .dead import without_dead
 from .forms import Ranges
 from .partials import only_computes
 
@@ -60,7 +61,7 @@ class Simplified:
         pass_ = _Simplify(names, self.dtypes, {each.target for each in declared}, lengths)
         made = pass_.body(body, {}, {})
         self.results = [pass_.value(each, pass_.last, made) for each in results]
-        self.body = _without_dead(made, self.results)
+        self.body = without_dead(made, self.results)
         read = {n for each in walk(self.body) for n in names_of(each)}
         written = {getattr(each, "target", None) for each in walk(self.body)}
         self.declared = [each for each in declared if each.target in read | written]
@@ -143,6 +144,8 @@ class _Simplify:
                         self._same[each.results[0]] = known[key]
                         continue
                     made.append(replace(each, arguments=given))
+                    for pointer in each.pointers:
+                        self._forget(pointer.buffer, known)
                     for name, dtype in zip(each.results, each.dtypes, strict=True):
                         self._dtypes[name] = dtype
                     if len(each.results) == 1 and only_computes(each.function):
@@ -275,6 +278,9 @@ class _Simplify:
 
     def _loop(self, each: Any, now: dict, known: dict, made: list) -> None:
         self._clear(each, now, known)
+        changed = {getattr(one, "target", None) for one in walk([each])}
+        for name in sorted((_read(each) & self._variables) - changed):
+            self.value(name, now, made)  # one value for all rounds
         if isinstance(each, For):
             start, stop = (self._bound_of(x, now, made) for x in (each.start, each.stop))
             if start == 0:  # a stop below 0 is no round, too
@@ -282,6 +288,8 @@ class _Simplify:
             each = replace(each, start=start, stop=stop)
             if each.snapshots is not None:
                 each = replace(each, snapshots=self.value(each.snapshots, now, made))
+            product = tuple(self._argument(x, now, made) for x in each.product)
+            each = replace(each, product=product)
             self._ranges.loop(each.axis, start, stop)
             self._dtypes[each.axis] = INT
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))
@@ -301,6 +309,9 @@ class _Simplify:
                 self._forget(one.buffer, known)
             elif isinstance(one, New):
                 self._forget(one.target, known)
+            elif isinstance(one, Call):
+                for pointer in one.pointers:
+                    self._forget(pointer.buffer, known)
 
 
 _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}
@@ -308,44 +319,3 @@ _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}
 
 def _read(each: Any) -> set[str]:
     return {name for one in walk([each]) for name in names_of(one)}
-
-
-def _without_dead(body: Sequence[Statement], results: Sequence[Operand]) -> list[Statement]:
-    """Without statements whose value nothing reads."""
-    made = list(body)
-    while True:
-        read = {x for x in results if isinstance(x, str)}
-        for each in walk(made):
-            read |= names_of(each)
-        kept, dropped = _kept(made, read)
-        if not dropped:
-            return kept
-        made = kept
-
-
-def _kept(body: Sequence[Any], read: set[str]) -> tuple[list[Any], bool]:
-    made, dropped = [], False
-    for each in body:
-        if inner(each):
-            changed = []
-            for part in inner(each):
-                part, lost = _kept(part, read)
-                changed.append(part)
-                dropped |= lost
-            parts = iter(changed)
-            each = with_inner(each, lambda _, parts=parts: tuple(next(parts)))
-            if isinstance(each, (For, If)) and not any(inner(each)):
-                dropped = True
-                continue
-            made.append(each)
-        elif isinstance(each, (Assign, Load, Position)) and each.target not in read:
-            dropped = True
-        elif (
-            isinstance(each, Call)
-            and only_computes(each.function)
-            and not (read & set(each.results))
-        ):
-            dropped = True
-        else:
-            made.append(each)
-    return made, dropped

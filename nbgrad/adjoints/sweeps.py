@@ -3,7 +3,7 @@
 Words of the record stand in the block of the nest of loops around, or on the stack.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,14 +12,12 @@ import numpy as np
 from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
-from .ascending import ascending
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
-from .fission import split
 from .layout import Nest, Nests
 from .plan import Plan
+from .products import call_of
 from .record import Block, Record
-from .sums import with_sums
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -39,11 +37,10 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, variables: Container[str],
-        bars: Container[str], checkpoints: Checkpoints,
+        again: Callable[[str], str], record: Record, checkpoints: Checkpoints,
     ):  # fmt: skip
         self._checkpoints = checkpoints
-        self._variables, self._bars = variables, bars
+        self.axes: set[str] = set()  # of loops that run backward
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
         self._new, self._again = new, again
@@ -53,7 +50,7 @@ class Sweeps:
             for item in body.items:
                 if isinstance(item, Segment):
                     words[item] = self._stored(item.statements)
-        self._nests = Nests(top, words)
+        self._nests = Nests(top, words, plan.is_passed)
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -107,6 +104,8 @@ class Sweeps:
         for item in body.items:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
+            elif not self._plan.is_passed(item):
+                made.append(item.statement)
             elif isinstance(item, Loop):
                 made += self._loop(item, place)
             else:
@@ -152,6 +151,8 @@ class Sweeps:
         statement, made = loop.statement, []
         if isinstance(statement, For) and statement.checkpoint:
             return self._checkpoints.forward(loop)
+        if self._is_product(loop):
+            return [call_of(statement)]
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
@@ -204,6 +205,8 @@ class Sweeps:
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
                 made += self._reverse_of([*local, *item.adjoint])
+            elif not self._plan.is_passed(item):
+                continue
             elif isinstance(item, Loop):
                 made += self._loop_back(item, place)
             else:
@@ -260,7 +263,10 @@ class Sweeps:
         if isinstance(statement, For) and statement.checkpoint:
             replay = self._forward(loop.body, None)
             return self._checkpoints.backward(loop, replay, self._backward(loop.body, None))
+        if self._is_product(loop):
+            return self._reverse_of(loop.adjoint)
         axis = self._new("back")
+        self.axes.add(axis)
         start, stop = 0, None
         if isinstance(statement, For):
             start, stop = (self._again(x) if isinstance(x, str) else x
@@ -284,18 +290,13 @@ class Sweeps:
             first, here = self._round(loop, words, own, start)
             body += first
         body += self._backward(loop.body, here)
-        whole = For(axis, low, high, tuple(body))
-        parts = split(whole, self._copied, self._is_variable)
-        parts = [with_sums(each, self._bars.__contains__) for each in parts]
-        if not loop.rounds:
-            parts = [ascending(each, start, stop, self._is_variable) for each in parts]
-        return [*made, *parts]
+        return [*made, For(axis, low, high, tuple(body))]
 
-    def _is_variable(self, name: str) -> bool:
-        return name in self._variables or name in self._bars
-
-    def _copied(self, name: str) -> str:
-        return self._new(name, self._dtypes.get(name, INT))
+    def _is_product(self, loop: Loop) -> bool:
+        """Whether a loop is written as a product: its rounds record nothing."""
+        inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
+        is_product = bool(getattr(loop.statement, "product", ()))
+        return is_product and not any(self._nests.words.get(each) for each in inside)
 
 
 def _affine(x: Any) -> Affine:

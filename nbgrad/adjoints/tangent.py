@@ -29,6 +29,7 @@ from ..ir.statements import (
     Break,
     Call,
     Continue,
+    For,
     Function,
     If,
     Literal,
@@ -58,6 +59,7 @@ from .build import (
     unused,
 )
 from .inline import inlined
+from .products import PRODUCT, tangents_of_product
 from .simplify import Simplified
 
 __all__ = ["tangents"]
@@ -141,7 +143,9 @@ class _Tangents:
     def _body(self, statements: Sequence[Any]) -> list[Any]:
         made: list[Any] = []
         for each in statements:
-            if inner(each):
+            if isinstance(each, For) and each.product:
+                made += [each, *tangents_of_product(each.product, self._dot)]
+            elif inner(each):
                 made.append(with_inner(each, lambda body: tuple(self._body(body))))
             elif isinstance(each, Return):
                 dots = [self._given(x) for x in each.values if self._dtype(x).kind == "f"]
@@ -220,6 +224,8 @@ class _Tangents:
                 operation(failed, "equal", (dot, literal(0, INT)), BOOL, INT),
                 If(failed, (*free, Raise("MemoryError", "no memory for tangents"))),
             ]
+        if call.function == PRODUCT:
+            return tangents_of_product(call.arguments, self._dot)
         if any(self._dot(x.buffer) for x in call.pointers):
             raise NoRuleError(f"{call.function} has no derivative in compiled loops")
         active = [x for x in call.results if self._dot(x)]
@@ -249,6 +255,8 @@ class _Tangents:
             return made
         total: Operand | None = None
         for i, (row, tangent) in enumerate(rows, 1):
+            if isinstance(row, str):
+                raise NoRuleError(row)
             part = self._evaluated(row, {**values, "v": tangent}, dtype, made)
             if total is not None:
                 goal = dot if i == len(rows) else self._new()

@@ -8,7 +8,7 @@ from ..ir.statements import Assign, Break, For, If, Load, Statement, Store, Whil
 from ..ir.walk import inner, walk
 from .build import COPY
 
-__all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "is_read", "tree"]
+__all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "is_read", "parts", "tree"]
 
 
 @dataclass(eq=False)
@@ -23,19 +23,22 @@ class Segment:
 
 @dataclass(eq=False)
 class Loop:
-    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable."""
+    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable.
+    That of a product has an adjoint of its own, which replaces that of its body."""
 
     statement: Any
     body: "Body"
     order: int = 0
     rounds: str = ""
     leave: If | None = None
+    adjoint: list[Any] = field(default_factory=list)
 
 
 @dataclass(eq=False)
 class Branch:
     """A branch with a loop inside, or with a load behind a store."""
 
+    statement: If
     condition: Any
     then: "Body"
     otherwise: "Body"
@@ -85,11 +88,12 @@ def bodies(body: Body) -> Iterator[Body]:
     """The body and all inside of it."""
     yield body
     for item in body.items:
-        for inside in _inside(item):
+        for inside in parts(item):
             yield from bodies(inside)
 
 
-def _inside(item: Item) -> tuple[Body, ...]:
+def parts(item: Item) -> tuple[Body, ...]:
+    """The bodies of an item."""
     if isinstance(item, Loop):
         return (item.body,)
     return (item.then, item.otherwise) if isinstance(item, Branch) else ()
@@ -115,7 +119,7 @@ class _Fill:
                 body.items.append(loop)
                 segment = None
             elif isinstance(each, If) and not self._is_straight(each):
-                branch = Branch(each.condition, Body(body), Body(body), next(self._count))
+                branch = Branch(each, each.condition, Body(body), Body(body), next(self._count))
                 self.body(branch.then, each.then)
                 self.body(branch.otherwise, each.otherwise)
                 body.items.append(branch)

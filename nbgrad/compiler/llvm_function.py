@@ -221,8 +221,8 @@ class _Writer(FunctionWriter):
         self._leave(str(self._functions.error(end.error, end.message)))
 
     def _leave(self, status: str) -> None:
-        """Return a status that is not 0. One block frees all buffers on the heap, as many statements
-        may fail."""
+        """Return a status that is not 0. One block frees the buffers on the heap, as many
+        statements may fail."""
         if not self._heap:
             self._return_status(status)
             return

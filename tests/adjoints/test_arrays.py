@@ -1,7 +1,10 @@
 """Reverse mode of functions that make arrays, take parts of arrays and combine whole arrays: values
 against Numba, gradients against differences."""
 
+# pyright: reportPossiblyUnboundVariable=false
+
 import warnings
+from typing import Any
 
 import numba
 import numpy as np
@@ -32,7 +35,8 @@ def names(programs):
 def with_numba(function, args):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
-        return numba.njit(function)(*copied(args))
+        compiled: Any = numba.njit(function)
+        return compiled(*copied(args))
 
 
 def check(function, args, value):

@@ -5,6 +5,7 @@
 import math
 import subprocess
 import sys
+from typing import Any
 
 import numba
 import numpy as np
@@ -184,7 +185,8 @@ def decay_by_count(x, n):
 @pytest.mark.parametrize("function", [decay, decay_by_binomial, decay_by_count])
 def test_functions_of_numba(function):
     expected = decay(1.5, 1000)
-    assert numba.njit(function)(1.5, 1000) == expected
+    theirs: Any = numba.njit(function)
+    assert theirs(1.5, 1000) == expected
     assert nbgrad.njit(function)(1.5, 1000) == expected
     value, slope = nbgrad.value_and_grad(nbgrad.njit(function))(1.5, 1000)
     assert value == expected
@@ -197,7 +199,8 @@ def test_functions_of_numba(function):
 
 def test_steps_are_a_range_in_python():
     assert nbgrad.steps(7) == nbgrad.steps(7, "binomial") == nbgrad.steps(7, 3) == range(7)
-    for wrong in ("square", 0, -1, True, 2.5):
+    refused: list[Any] = ["square", 0, -1, True, 2.5]
+    for wrong in refused:
         with pytest.raises(ValueError, match="give 'sqrt', 'binomial', a positive integer or None"):
             nbgrad.steps(7, checkpoint=wrong)
 

@@ -49,7 +49,7 @@ _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "and": "&", "or": "|", "
 def runnable(function: Function) -> Callable:
     """A function of the parameters, buffers as dicts; it returns the tuple of its results."""
     text = _Text(function)
-    space = dict(SPACE, **text.known)
+    space = dict(SPACE, Inside=_Inside, **text.known)
     exec(compile(text.whole, f"<{function.name}>", "exec"), space)
     run = space["run"]
 
@@ -59,6 +59,19 @@ def runnable(function: Function) -> Callable:
         return found
 
     return call
+
+
+class _Inside:
+    """A buffer from one of its elements on."""
+
+    def __init__(self, buffer: Any, at: int):
+        self._buffer, self._start = buffer, at
+
+    def __getitem__(self, at: int) -> Any:
+        return self._buffer[self._start + at]
+
+    def __setitem__(self, at: int, value: Any) -> None:
+        self._buffer[self._start + at] = value
 
 
 class _Text:
@@ -156,6 +169,8 @@ class _Text:
             case If(condition, then, otherwise):
                 self._add(f"if {self._operand(condition)}:", depth)
                 self._body(then, depth + 1)
+                if not then:
+                    self._add("pass", depth + 1)
                 if otherwise:
                     self._add("else:", depth)
                     self._body(otherwise, depth + 1)
@@ -187,9 +202,11 @@ class _Text:
         targets = "".join(f"{name}, " for name in names)
         given = []
         for x in call.arguments:
-            if isinstance(x, Address):
-                assert x.at.is_zero, "an address inside of a buffer"
-                given.append(self._name(x.buffer))
+            if isinstance(x, Address) and call.function == "product":
+                given += [self._name(x.buffer), self._at(x.at)]
+            elif isinstance(x, Address):
+                name = self._name(x.buffer)
+                given.append(name if x.at.is_zero else f"Inside({name}, {self._at(x.at)})")
             else:
                 given.append(self._operand(x))
         if isinstance(call.function, Function):

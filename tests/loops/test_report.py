@@ -38,3 +38,21 @@ def test_the_plan_says_what_is_recorded():
     assert f.plan.splitlines()[1] == "each round of t, i: 8 bytes"
     assert "the element of u that is overwritten, which is read before" in f.plan
     assert f"({line + 6}: " in f.plan
+
+
+def test_the_plan_says_what_steps_keep():
+    @nbgrad.njit
+    def powers(u, n):
+        total = 0.0
+        for _ in nbgrad.steps(n):
+            for i in range(u.size):
+                u[i] = u[i] * u[i]
+                total += u[i]
+        return total
+
+    nbgrad.grad(powers)(np.ones(9), 30)
+    lines = powers.plan.splitlines()
+    assert lines[1].startswith("each segment of ") and lines[1].endswith(": a copy of the state")
+    assert "    u: 8 bytes an element" in lines
+    assert any(line.endswith("8 bytes, for one segment of _ at a time") for line in lines)
+    assert lines[-1] == "a loop over range keeps the bytes of all its rounds, and no copies"

@@ -16,6 +16,7 @@ from .emit import FunctionBuilder
 from .folding import is_int64
 from .iteration import chosen
 from .joins import join
+from .nested import Inner
 from .syntax import Unsupported, definition_of, outer_names
 from .tuples import compared, is_tuple
 from .values import BOOL, Known, NamedTuple, Number, Slice, Value, members
@@ -44,7 +45,7 @@ class Expressions:
     ):  # fmt: skip
         self.variables = Variables(emit, steady, noted)
         self.may_prune = False  # whether Numba may drop a part of the branch that is read next
-        self._emit = emit
+        self._emit, self._function = emit, function
         self._globals = function.__globals__
         self._outer = outer_names(function)
         tree = definition_of(function).tree
@@ -93,8 +94,14 @@ class Expressions:
                 return self._choice(self.test(test), body, other)
             case ast.Call(func=called, args=args, keywords=keywords):
                 return self._call(self.value(called), args, keywords)
+            case ast.Lambda():
+                return self.inner(node)
             case _:
                 refuse(node)
+
+    def inner(self, node: ast.FunctionDef | ast.Lambda) -> Known:
+        """A function that is defined inside of this one."""
+        return Known(Inner(self._function, node, self.named, self.value))
 
     def _attribute(self, holder: Value, name: str) -> Value:
         if isinstance(holder, NamedTuple) and name in (fields := holder.kind._fields):  # pyright: ignore

@@ -13,8 +13,9 @@ from numba.core import types
 from ...ir.scalar import NAMES
 from ...ir.statements import Address, Function, Operand, Pointer, Return
 from .emit import FunctionBuilder, address_of
+from .nested import Inner
 from .syntax import Unsupported
-from .values import INT, Array, Known, Number, Place, Value, dtype_of, named_tuple, rebuilt
+from .values import INT, KNOWN_0, Array, Known, Number, Place, Value, dtype_of, named_tuple, rebuilt
 
 __all__ = [
     "ArrayResult",
@@ -117,9 +118,13 @@ def _read(function: Any, kinds: tuple) -> Entry:
 
     if (maker := getattr(function, "maker", None)) is not None:
         return maker.entry(kinds)
+    inner = function if isinstance(function, Inner) else None
+    outer = inner.names if inner else ()
+    if inner:
+        function = inner.at([KNOWN_0] * len(outer))
     if not isinstance(function, FunctionType) or hasattr(function, "row"):
         return _of_call(function, kinds)
-    names = parameter_names(function)
+    names = (*parameter_names(function), *outer)
     if len(names) != len(kinds):
         raise Unsupported("a call with another number of arguments")
     wanted: Any = ()
@@ -128,6 +133,9 @@ def _read(function: Any, kinds: tuple) -> Entry:
         emit = FunctionBuilder()
         parameters: list[tuple[str, Any]] = []
         arguments = [_parameter(emit, *each, parameters) for each in zip(names, kinds, strict=True)]
+        if inner:
+            count = len(arguments) - len(outer)
+            function, arguments = inner.at(arguments[count:]), arguments[:count]
         walk = Walk(emit, function, arguments, result=wanted, noted=noted)
         try:
             body = walk.run()

@@ -121,9 +121,7 @@ def _counted(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
     return _not_below_0(emit, emit.cast(from_the_end(emit, bound, length), INT))
 
 
-def _between(
-    emit: FunctionBuilder, start: Value, stop: "Value | None", length: Number
-) -> Value:
+def _between(emit: FunctionBuilder, start: Value, stop: "Value | None", length: Number) -> Value:
     """The number of elements of a slice of step 1, from a start that is not below 0."""
     stop = None if stop is None else emit.settled(stop)
     last: Value = length

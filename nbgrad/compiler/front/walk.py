@@ -150,6 +150,8 @@ class Walk(Loops):
                 with emit.block() as failed:
                     emit.add(Raise("AssertionError", message_of([text] if text else [])))
                 emit.branch(emit.truth(stop), failed, [])
+            case ast.FunctionDef(name=name):
+                self._variables[name] = self._expressions.inner(node)
             case ast.Delete(targets=targets) if all(isinstance(x, ast.Name) for x in targets):
                 pass
             case _:
