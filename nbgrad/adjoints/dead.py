@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..ir.spread import Spread
 from ..ir.statements import Assign, Call, For, If, Load, Operand, Position, Statement
 from ..ir.walk import inner, walk, with_inner
 from .build import names_of
@@ -53,7 +54,11 @@ def _kept(body: Sequence[Any], read: set[str]) -> tuple[list[Any], bool]:
         if inner(each):
             parts = [_kept(part, read) for part in inner(each)]
             has_less |= any(less for _, less in parts)
-            if isinstance(each, (For, If)) and not any(part for part, _ in parts):
+            if isinstance(each, Spread):
+                is_empty = not parts[1][0]
+            else:
+                is_empty = isinstance(each, (For, If)) and not any(part for part, _ in parts)
+            if is_empty:
                 has_less = True
                 continue
             rest = iter(parts)
