@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.scalar import Apply
+from ..ir.spread import Spread
 from ..ir.statements import (
     Accumulate,
     Address,
@@ -97,6 +98,10 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             if dtype.kind == "i" and isinstance(x, str) and not is_float(x):  # of an address
                 yield x, target
                 yield target, x
+        case Spread(shared=shared):
+            for name, address, _ in shared:
+                yield name, address.buffer
+                yield address.buffer, name
         case Call(function="resized", arguments=(address, _), results=(target,)):
             yield address, target
             yield target, address

@@ -8,10 +8,12 @@ constants have a nest each. The arithmetic that terms share is repeated, so it h
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..ir.spread import Spread
 from ..ir.statements import Accumulate, Assign, Call, For, Store
 from ..ir.walk import inner, with_inner
 from .build import names_of
@@ -47,6 +49,11 @@ class Gather:
         self._zeros = Zeros(statements, self._outside, self._numbers, self._private)
         return self._body(statements, False)
 
+    def inside(self, statements: Sequence[Any]) -> list[Any]:
+        """The same for a part of a sweep: shadows may hold anything before it."""
+        self._zeros = Zeros(statements, self._outside, self._numbers, ())
+        return self._body(statements, False)
+
     def _body(self, statements: Sequence[Any], is_loop: bool) -> list[Any]:
         items = [self._parsed(each) if isinstance(each, For) else None for each in statements]
         groups = {i: self._groups(nest) for i, nest in enumerate(items) if nest is not None}
@@ -64,7 +71,11 @@ class Gather:
                 if (own := self._gathered(nest, groups[i], i in cheap)) is not None:
                     made += own
                     continue
-            if inner(each):
+            if isinstance(each, Spread):
+                body = tuple(self._body(each.loop.body, False))
+                loop = with_sums(replace(each.loop, body=body), self._is_cotangent)
+                each = replace(each, loop=loop)
+            elif inner(each):
                 is_for = isinstance(each, For)
                 each = with_inner(each, lambda body, is_for=is_for: tuple(self._body(body, is_for)))
                 if is_for:

@@ -69,6 +69,17 @@ class Positions:
         levels = range(depth, common) if later else [common]
         return any(self._meet_at(level, first, second, ours, theirs, later) for level in levels)
 
+    def meet_in_rounds(self, first: Access, second: Access, loop: Loop) -> bool:
+        """Whether two accesses may be at one element in different rounds of a loop around both."""
+        if first.buffer != second.buffer:
+            return False
+        level = first.loops.index(loop)
+        for x, y in ((first, second), (second, first)):
+            ours, theirs = self.subscripts(x), self.subscripts(y)
+            if len(ours) != len(theirs) or self._meet_at(level, x, y, ours, theirs, True):
+                return True
+        return False
+
     # -- subscripts -------------------------------------------------------------------------------
 
     def subscripts(self, access: Access) -> tuple[Form | None, ...]:

@@ -15,8 +15,9 @@ from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
 from .layout import Nest, Nests
+from .pieces import Pieces
 from .plan import Plan
-from .products import call_of
+from .products import call_of, with_calls
 from .record import Block, Record
 from .tree import Body, Loop, Segment, bodies
 
@@ -37,9 +38,10 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, checkpoints: Checkpoints,
+        again: Callable[[str], str], record: Record, checkpoints: Checkpoints, pieces: Pieces,
+        fused: Loop | None = None,
     ):  # fmt: skip
-        self._checkpoints = checkpoints
+        self._checkpoints, self._pieces = checkpoints, pieces
         self.axes: set[str] = set()  # of loops that run backward
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
@@ -50,7 +52,7 @@ class Sweeps:
             for item in body.items:
                 if isinstance(item, Segment):
                     words[item] = self._stored(item.statements)
-        self._nests = Nests(top, words, plan.is_passed)
+        self._nests, self._fused = Nests(top, words, plan.is_passed), fused
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -100,21 +102,25 @@ class Sweeps:
     # -- forward ----------------------------------------------------------------------------------
 
     def _forward(self, body: Body, place: _Round | None) -> list[Any]:
+        made = self._items(body.items, place)
+        if self._nests.words[body]:
+            block = self._reserved(body, place, made)
+            for i, name in enumerate(body.recorded):
+                made += self._record.write(block, i, name, self._dtypes[name])
+        return made
+
+    def _items(self, items: Sequence[Any], place: _Round | None) -> list[Any]:
         made: list[Any] = []
-        for item in body.items:
+        for item in items:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
             elif not self._plan.is_passed(item):
-                made.append(item.statement)
+                made += with_calls([item.statement])
             elif isinstance(item, Loop):
                 made += self._loop(item, place)
             else:
                 made.append(If(item.condition, tuple(self._forward(item.then, place)),
                                tuple(self._forward(item.otherwise, place))))  # fmt: skip
-        if self._nests.words[body]:
-            block = self._reserved(body, place, made)
-            for i, name in enumerate(body.recorded):
-                made += self._record.write(block, i, name, self._dtypes[name])
         return made
 
     def _segment(self, segment: Segment, place: _Round | None) -> list[Any]:
@@ -156,7 +162,8 @@ class Sweeps:
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
-            return [*made, replace(statement, body=(*at, *self._forward(loop.body, here)))]
+            whole = replace(statement, body=(*at, *self._forward(loop.body, here)))
+            return [*made, *self._pieces.forward(loop, whole, self._nests.records(loop, here))]
         loop.rounds = self._new("rounds")
         self.declared.append(Variable(loop.rounds, literal(0, INT), INT))
         before, after = self._new("round"), self._new("round")
@@ -189,6 +196,10 @@ class Sweeps:
                 for x in statements]  # fmt: skip
 
     def _backward(self, body: Body, place: _Round | None) -> list[Any]:
+        return [*self._values_back(body, place), *self._items_back(body.items, place)]
+
+    def _values_back(self, body: Body, place: _Round | None) -> list[Any]:
+        """The values that the backward sweep of a body needs in several items."""
         made: list[Any] = []
         if self._nests.words[body]:
             block = self._released(body, place, made)
@@ -200,7 +211,11 @@ class Sweeps:
                 again = [x for x in item.statements if wanted.intersection(_defines(x))]
                 again = [self._plan.again.get(_defines(x)[0], x) for x in again]
                 made += self._reverse_of(_in_order(again))
-        for item in reversed(body.items):
+        return made
+
+    def _items_back(self, items: Sequence[Any], place: _Round | None) -> list[Any]:
+        made: list[Any] = []
+        for item in reversed(items):
             if isinstance(item, Segment):
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
@@ -290,7 +305,9 @@ class Sweeps:
             first, here = self._round(loop, words, own, start)
             body += first
         body += self._backward(loop.body, here)
-        return [*made, For(axis, low, high, tuple(body))]
+        whole = For(axis, low, high, tuple(body))
+        has_record = self._nests.records(loop, here)
+        return [*made, *self._pieces.backward(loop, whole, self._again, has_record)]
 
     def _is_product(self, loop: Loop) -> bool:
         """Whether a loop is written as a product: its rounds record nothing."""

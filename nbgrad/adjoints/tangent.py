@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import NoRuleError
 from ..ir.reductions import SUM, Reduction
 from ..ir.scalar import NAMES, Expr, arguments, parse
+from ..ir.spread import Spread
 from ..ir.statements import (
     Accumulate,
     Address,
@@ -104,6 +105,8 @@ class _Tangents:
         for each in walk(plain.body):
             if isinstance(each, (Allocate, New, PointTo)):
                 self._buffers[each.target] = each.dtype
+            elif isinstance(each, Spread):
+                self._buffers |= {name: address.dtype for name, address, _ in each.shared}
         results = [x for each in walk(plain.body) if isinstance(each, Return) for x in each.values]
         outs = [n for n, k in parameters.items() if isinstance(k, Pointer) and k.dtype.kind == "f"]
         useful = {x for x in results if isinstance(x, str)} | set(outs)
@@ -144,6 +147,8 @@ class _Tangents:
     def _body(self, statements: Sequence[Any]) -> list[Any]:
         made: list[Any] = []
         for each in statements:
+            if isinstance(each, Spread):
+                each = self._spread(each)
             if isinstance(each, For) and each.product:
                 made += [each, *tangents_of_product(each.product, self._dot)]
             elif inner(each):
@@ -154,6 +159,16 @@ class _Tangents:
             else:
                 made += [each, *self._tangent(each)]
         return made
+
+    def _spread(self, each: Spread) -> Spread:
+        """Sum the tangents of what the pieces of a loop sum."""
+        sums = tuple(filter(None, map(self._dot, each.sums)))
+        shared = tuple(
+            (dot, self._address(address), count)
+            for name, address, count in each.shared
+            if (dot := self._dot(name))
+        )
+        return replace(each, sums=(*each.sums, *sums), shared=(*each.shared, *shared))
 
     def _tangent(self, each: Any) -> list[Any]:
         """The statements behind one that compute the tangent of its result."""

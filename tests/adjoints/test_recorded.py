@@ -47,7 +47,7 @@ def test_what_is_recorded(name):
     check(Drawn(5, text, given, tuple(wrt)))
     function = entry_of(functions_of(text)["drawn"], kinds(given.values())).function
     lengths = [each for each, _ in function.parameters if "_n" in each]
-    found = recorded(function, tuple(wrt), lengths)
+    found, _ = recorded(function, tuple(wrt), lengths)
     names = [(each.buffer or each.name.partition("#")[0]).partition(".")[0] for each in found]
     loops = ["".join(loop.axis[0] for loop in each.loops) for each in found]
     assert list(zip(names, loops, strict=True)) == expected
