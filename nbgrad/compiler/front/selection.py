@@ -134,7 +134,8 @@ class _Gathered:
         kept = [i for i, x in enumerate(indices) if _is_slice(x) or i in arrays]
         self.array = view(emit, array, [WHOLE if i in arrays else x for i, x in enumerate(indices)])
         self.axes = [kept.index(i) for i in arrays]
-        given = [_positions(emit, indices[i]) for i in arrays]
+        lengths = [self.array.shape[axis] for axis in self.axes]
+        given = [_positions(emit, indices[i], n) for i, n in zip(arrays, lengths, strict=True)]
         self.common, self.places = broadcast(emit, given)
         # The axes of the positions come first where a slice stands between two indices.
         is_joint = numbers[-1] - numbers[0] == len(numbers) - 1
@@ -158,11 +159,12 @@ def _is_slice(index: Value) -> bool:
     return isinstance(index, Slice) or (isinstance(index, Known) and index.value is None)
 
 
-def _positions(emit: FunctionBuilder, index: Value) -> Lazy:
-    """The positions that an array of integers or bools stands for."""
+def _positions(emit: FunctionBuilder, index: Value, length: Number) -> Lazy:
+    """The positions that an array of integers or bools stands for, along an axis of a length."""
     index = in_memory(emit, index)
     assert isinstance(index, Array)
     if index.place.dtype == BOOL and len(index.shape) == 1:
+        require_same(emit, index.shape[0], length)
         return lazy(emit, _places(emit, lazy(emit, index)))
     if index.place.dtype.kind not in "iu":
         raise Unsupported(f"an array of {index.place.dtype} among several indices: use a loop")
