@@ -1,8 +1,8 @@
 """The derivatives of the functions of scalar code.
 
 A row has one text for each argument, "" for one without a derivative: the cotangent of the argument
-in terms of the arguments x, y, z, the result `u` and its cotangent `v`. At a kink it is that of the
-branch that ran, and 0 where both sides are equal.
+in terms of the arguments (`OPERANDS`), the result `u` and its cotangent `v`. At a kink it is that
+of the branch that ran, and 0 where both sides are equal.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,12 @@ from typing import Any
 
 from ..ir.scalar import Expr, parse
 
-__all__ = ["called_name", "declare_rule", "has_pole", "only_computes", "pullbacks"]
+__all__ = [
+    "OPERANDS", "called_name", "declare_rule", "has_pole", "only_computes", "pullbacks",
+]  # fmt: skip
 
+OPERANDS = ("x", "y", "z", "w", "p", "q")
+"""The names of arguments in rows."""
 _ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi)
 # Near 0 the difference of cos and sinc cancels: there the first terms of its series.
 _SINC = (

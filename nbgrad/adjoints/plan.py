@@ -3,12 +3,11 @@ recorded, and overwritten values that are restored.
 
 The reverse pass of a body begins in the state in which the forward pass left it, and restores, from
 segment to segment, the elements that were overwritten and are needed. A value of a segment that the
-adjoint of the same segment needs is computed again from the elements before it, or recorded if a
-library computes it. One that other
+adjoint of the same segment needs is computed again from the elements before it. One that other
 items of the body need is computed at the start of the reverse pass of the body, if nothing that it
-reads was overwritten until the end of the body; else it is recorded, and so is the value of a
-variable that is assigned later. A quotient, a root or the like that was stored, and not overwritten
-since, is loaded again.
+reads was overwritten until the end of the body; else it is recorded, and so are the value of a
+variable that is assigned later and the result of a library function. A value of these, a quotient
+or a root that was stored, and not overwritten since, is loaded again.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,7 +19,18 @@ from .build import defined_names, names_of
 from .partials import only_computes
 from .positions import Access, Positions, around
 from .states import State
-from .tree import Body, Branch, Loop, Segment, bodies, is_read, parts
+from .tree import (
+    Body,
+    Branch,
+    Loop,
+    Segment,
+    between,
+    bodies,
+    is_read,
+    item_of,
+    parts,
+    statements_of,
+)
 
 __all__ = ["Plan", "is_dear"]
 
@@ -86,18 +96,17 @@ class Plan:
             if isinstance(item, Segment):
                 for name in _free(item.adjoint):
                     self.need(name, body, item)
-            elif isinstance(item, Loop):
-                for name in _free(item.adjoint):  # of a product
-                    self.need(name, body)
         if body.parent is None:
             return
         self._pass(body.parent)
-        item = _item(body)
+        item = item_of(body)
         if isinstance(item, Branch):
             self.need(item.condition, body.parent)
         elif isinstance(item.statement, For):
             for bound in (item.statement.start, item.statement.stop):
                 self.need(bound, body.parent)
+            for name in _free(item.adjoint):
+                self.need(name, body.parent)
 
     def _needs_of_replay(self, loop: Loop, state: State) -> None:
         """The reverse pass runs the rounds of a loop again, from snapshots of its state."""
@@ -207,38 +216,17 @@ class Plan:
                 continue  # the statement before it sets the elements to 0, and is undone
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:
-                    between = self._between(each, segment, body)
+                    places = between(each, segment, body)
                     if any(
                         isinstance(read, Load)
                         and self._destroys(read, at, home, each, segment, body)
-                        and (between is None or at in between)
+                        and (places is None or at in places)
                         for read, at, home in reads
                     ):
                         self.written.add(id(each))
                         self._pass(body)
                         self.places[id(each)] = self._place(each, segment, body)
         return len(self.written) > count
-
-    def _between(self, store: Store, segment: Segment, body: Body) -> set[Segment] | None:
-        """The segments from an earlier store to the same element up to a store; None if there is
-        no earlier one in all rounds. What is read elsewhere is restored by the earlier one."""
-        found: set[Segment] = set()
-        item: Any = segment
-        while True:
-            for each in body.items[body.items.index(item) :: -1]:
-                if isinstance(each, Segment):
-                    for one in each.statements:
-                        if one is store:
-                            break
-                        if isinstance(one, Store) and (one.buffer, one.at) == (
-                            store.buffer,
-                            store.at,
-                        ):
-                            return found
-                found |= _segments(each)
-            if body.parent is None:
-                return None
-            body, item = body.parent, _item(body)
 
     def _place(self, store: Store, segment: Segment, body: Body) -> list[Any] | None:
         """The statements of branches that compute the position of a store; None where that is to be
@@ -310,19 +298,6 @@ def is_dear(statement: Any) -> bool:
     return isinstance(statement, Call) and only_computes(statement.function)
 
 
-def _item(body: Body) -> Any:
-    """The loop or the branch of a body."""
-    assert body.parent is not None
-    return next(each for each in body.parent.items if body in parts(each))
-
-
-def _segments(item: Any) -> set[Segment]:
-    """The segments of an item."""
-    if isinstance(item, Segment):
-        return {item}
-    return {each for part in parts(item) for one in part.items for each in _segments(one)}
-
-
 def _common(x: Body, y: Body) -> list[Loop]:
     """The loops around both of two bodies."""
     around = set(map(id, y.loops()))
@@ -337,14 +312,8 @@ def _later(statement: Any, segment: Segment, body: Body) -> list[Any]:
     """The statements of a body behind one."""
     found = list(walk(segment.statements[_index(segment.statements, statement) + 1 :]))
     for item in body.items[body.items.index(segment) + 1 :]:
-        found += _statements(item)
+        found += statements_of(item)
     return found
-
-
-def _statements(item: Any) -> list[Any]:
-    if isinstance(item, Segment):
-        return walk(item.statements)
-    return [each for part in parts(item) for one in part.items for each in _statements(one)]
 
 
 def _targets(statements: Any) -> list[str]:

@@ -29,6 +29,7 @@ from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
+from .once import first_stores, made_once
 from .pieces import Pieces
 from .plan import Plan, is_dear
 from .positions import Positions
@@ -36,6 +37,7 @@ from .products import adjoints_of_product
 from .record import Record
 from .rounds import Rounds
 from .segments import segmented
+from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
 from .states import State, states
@@ -123,7 +125,8 @@ class _Reverse:
             each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
         }
         constants -= self._variables
-        body = with_increments(plain.body, plain.results, self._new)
+        body = selected(plain.body, self._variables, self._dtype, self._new)
+        body = with_increments(body, plain.results, self._new)
         plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
         active = self._active(wrt)
         plain.body = with_shadows(plain.body, active, self._shadow)
@@ -134,10 +137,11 @@ class _Reverse:
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes, function.name.partition(".")[0])
+        once = made_once(self._tree)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
-            under_roots(plain.body, self._dtype),
+            under_roots(plain.body, self._dtype), once, first_stores(self._tree, once),
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
@@ -216,6 +220,7 @@ class _Reverse:
         if name not in self._primal or name in self._visible or name in self._variables:
             return name
         own = name + self._mark
+        self._names.take([own])
         self._dtypes[own] = self._dtypes[name]
         return own
 
@@ -254,6 +259,7 @@ class _Reverse:
             self._new,
             self._again,
             self._record,
+            adjoint.declared,
             checkpoints,
             self._pieces,
             self.fused,

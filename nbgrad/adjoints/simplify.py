@@ -37,6 +37,7 @@ from ..ir.statements import (
 )
 from ..ir.walk import inner, walk, with_inner
 from .build import COPY, INT, Names, copy, expanded, literal, names_of
+from .dead import without_dead
 from .forms import Ranges
 from .partials import only_computes
 
@@ -61,7 +62,7 @@ class Simplified:
         pass_ = _Simplify(names, self.dtypes, {each.target for each in declared}, lengths)
         made = pass_.body(body, {}, {})
         self.results = [pass_.value(each, pass_.last, made) for each in results]
-        self.body = _without_dead(made, self.results)
+        self.body = without_dead(made, self.results)
         read = {n for each in walk(self.body) for n in names_of(each)}
         written = {getattr(each, "target", None) for each in walk(self.body)}
         self.declared = [each for each in declared if each.target in read | written]
@@ -304,47 +305,3 @@ _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}
 
 def _read(each: Any) -> set[str]:
     return {name for one in walk([each]) for name in names_of(one)}
-
-
-def _without_dead(body: Sequence[Statement], results: Sequence[Operand]) -> list[Statement]:
-    """Without statements whose value nothing reads."""
-    made = list(body)
-    while True:
-        read = {x for x in results if isinstance(x, str)}
-        for each in walk(made):
-            read |= names_of(each)
-        kept, dropped = _kept(made, read)
-        if not dropped:
-            return kept
-        made = kept
-
-
-def _kept(body: Sequence[Any], read: set[str]) -> tuple[list[Any], bool]:
-    made, dropped = [], False
-    for each in body:
-        if inner(each):
-            changed = []
-            for part in inner(each):
-                part, lost = _kept(part, read)
-                changed.append(part)
-                dropped |= lost
-            if isinstance(each, Spread) and not changed[1]:
-                dropped = True
-                continue
-            parts = iter(changed)
-            each = with_inner(each, lambda _, parts=parts: tuple(next(parts)))
-            if isinstance(each, (For, If)) and not any(inner(each)):
-                dropped = True
-                continue
-            made.append(each)
-        elif isinstance(each, (Assign, Load, Position)) and each.target not in read:
-            dropped = True
-        elif (
-            isinstance(each, Call)
-            and only_computes(each.function)
-            and not (read & set(each.results))
-        ):
-            dropped = True
-        else:
-            made.append(each)
-    return made, dropped

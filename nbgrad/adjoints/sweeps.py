@@ -3,7 +3,7 @@
 Words of the record stand in the block of the nest of loops around, or on the stack.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +17,9 @@ from .checkpoints import Checkpoints
 from .layout import Nest, Nests
 from .pieces import Pieces
 from .plan import Plan
-from .products import call_of
+from .products import call_of, with_calls
 from .record import Block, Record
+from .skips import skipped
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -38,10 +39,10 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, checkpoints: Checkpoints, pieces: Pieces,
-        fused: Loop | None = None,
+        again: Callable[[str], str], record: Record, bars: Collection[str],
+        checkpoints: Checkpoints, pieces: Pieces, fused: Loop | None = None,
     ):  # fmt: skip
-        self._checkpoints, self._pieces = checkpoints, pieces
+        self._bars, self._checkpoints, self._pieces = bars, checkpoints, pieces
         self.axes: set[str] = set()  # of loops that run backward
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
@@ -115,7 +116,7 @@ class Sweeps:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
             elif not self._plan.is_passed(item):
-                made.append(item.statement)
+                made += with_calls([item.statement])
             elif isinstance(item, Loop):
                 made += self._loop(item, place)
             else:
@@ -219,7 +220,8 @@ class Sweeps:
             if isinstance(item, Segment):
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
-                made += self._reverse_of([*local, *item.adjoint])
+                whole = skipped(item.adjoint, local, self._bars, self._new) if body.loop else None
+                made += self._reverse_of(whole or [*local, *item.adjoint])
             elif not self._plan.is_passed(item):
                 continue
             elif isinstance(item, Loop):
@@ -228,7 +230,7 @@ class Sweeps:
                 condition: Any = item.condition
                 condition = self._again(condition) if isinstance(condition, str) else condition
                 parts = self._backward(item.then, place), self._backward(item.otherwise, place)
-                made.append(If(condition, *map(tuple, parts)))
+                made.append(If(condition, tuple(parts[0]), tuple(parts[1])))
         return made
 
     def _undone(self, segment: Segment, place: _Round | None) -> list[Any]:

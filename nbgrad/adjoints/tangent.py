@@ -60,6 +60,7 @@ from .build import (
     unused,
 )
 from .inline import inlined
+from .partials import OPERANDS
 from .products import PRODUCT, tangents_of_product
 from .simplify import Simplified
 
@@ -150,6 +151,8 @@ class _Tangents:
                 each = self._spread(each)
             if isinstance(each, For) and each.product:
                 made += [each, *tangents_of_product(each.product, self._dot)]
+            elif isinstance(each, If) and each.is_skip:
+                made += self._body(each.then)  # a value of 0 may have a tangent
             elif inner(each):
                 made.append(with_inner(each, lambda body: tuple(self._body(body))))
             elif isinstance(each, Return):
@@ -261,7 +264,7 @@ class _Tangents:
         if rule is None:
             raise NoRuleError(f"{name} has no derivative in compiled loops")
         made: list[Any] = []
-        values = {**dict(zip(NAMES, operands, strict=False)), "u": target}
+        values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target}
         rows = [(row, tangent) for x, row in zip(operands, rule, strict=True)
                 if row is not None and (tangent := self._dot(x))]  # fmt: skip
         if name in _JOINT and len(rows) == 2:

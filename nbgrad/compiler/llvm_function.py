@@ -30,6 +30,7 @@ from ..ir.walk import walk
 from .cpu import guarded
 from .front.functions import function_of
 from .llvm import FunctionWriter, Module, ascii_name, result_type
+from .llvm_heap import declare_room
 from .llvm_instructions import instruction
 from .llvm_ops import Value, llvm_type, memory_type
 
@@ -262,7 +263,7 @@ class BodyWriter(FunctionWriter):
     def _new(self, new: New) -> None:
         address, room = self._heap[new.target]
         declared = self.module.intrinsics
-        declared["realloc"] = "declare ptr @realloc(ptr, i64)"
+        room_of = declare_room(declared)
         size = new.dtype.itemsize
         count = self.operand(new.count).text
         wanted = self.emit(f"mul i64 {count}, {size}")
@@ -274,7 +275,7 @@ class BodyWriter(FunctionWriter):
         half = self.emit(f"lshr i64 {before}, 1")
         total = self.emit(f"add i64 {wanted}, {half}")
         old = self.emit(f"load ptr, ptr {address}")
-        found = self.emit(f"call ptr @realloc(ptr {old}, i64 {total})")
+        found = self.emit(f"call ptr @{room_of}(ptr {old}, i64 {total})")
         self.branch_if(self.emit(f"icmp eq ptr {found}, null"), failed, got)
         self.begin(failed)
         self._leave(str(self.functions.error("MemoryError", "no memory for an array")))

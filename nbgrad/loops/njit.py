@@ -12,6 +12,7 @@ from ..core.fillable import Filled
 from ..errors import NoRuleError
 from ..transforms import trees
 from ..transforms.direct import register
+from . import ruled as ruled
 from .beyond import run
 from .call import call, look, on_copies
 from .calls import Bound

@@ -1,6 +1,8 @@
 """Rows of the registry in functions with loops: every function of numbers is taken, and its
 derivatives are those of the row."""
 
+import math
+
 import numba
 import numpy as np
 import pytest
@@ -128,3 +130,46 @@ def test_calls_of_functions_that_numba_refuses():
         f(np.full(9, 30.0), np.zeros(2, np.int64))
     with pytest.raises(numba.core.errors.TypingError):
         nbgrad.njit(lambda x: sorted({1: special.gammaln(x)}))(1.0)
+
+
+@nbgrad.custom_rule(pullback=lambda ct, out, x: ct * 7.0 * x)
+def floored(x):
+    return math.floor(x) * 1.0
+
+
+@numba.njit
+def by_branch(ct, out, x, y, n):
+    if x > 0.0:
+        return ct * y * n, ct * x * n, None
+    return ct * 5.0, ct * 0.0, None
+
+
+@nbgrad.custom_rule(pullback=by_branch)
+@numba.njit
+def product(x, y, n):
+    return x * y * n
+
+
+squares = nbgrad.compile(lambda x: np.sum(x * x))
+
+
+def ruled(x, y):
+    total = 0.0
+    for i in range(2):
+        total += floored(x[i]) * x[i] + product(x[i], y, 2)
+    return total + squares(x)
+
+
+def test_rules_of_users():
+    f = nbgrad.njit(ruled)
+    x = np.array([2.5, -1.5])
+    wanted = 5.0 + 10.0 + 3.0 - 6.0 + 8.5
+    value, (by_x, by_y) = nbgrad.value_and_grad(f, (0, 1))(x, 2.0)
+    assert value == f(x, 2.0) == wanted
+    np.testing.assert_allclose(by_x, np.floor(x) + 7.0 * x * x + [4.0, 5.0] + 2 * x)
+    assert by_y == 5.0
+    assert nbgrad.jvp(f, (x, 2.0), (np.ones(2), 0.0))[1] == pytest.approx(by_x.sum())
+    second = nbgrad.grad(nbgrad.grad(nbgrad.njit(lambda x: floored(x) * x)))
+    assert second(2.5) == pytest.approx(21.0 * 2.5)
+    with pytest.raises(nbgrad.NoRuleError, match="floored, a custom_rule, with an array"):
+        nbgrad.grad(nbgrad.njit(lambda x: np.sum(floored(x))))(x)
