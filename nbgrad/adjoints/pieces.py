@@ -50,10 +50,11 @@ class Pieces:
         self, loops: Mapping[Loop, Independent], positions: Positions, new: Callable[..., str],
         shadow: Callable[[Any], Any], record: Record, bars: Collection[str],
         dtypes: Mapping[str, np.dtype], variables: Collection[str],
+        is_passed: Callable[[Loop], bool],
     ):  # fmt: skip
         self.loops, self._positions, self._new = loops, positions, new
         self.shadow, self._record, self.bars, self._dtypes = shadow, record, bars, dtypes
-        self.variables = variables
+        self.variables, self._is_passed = variables, is_passed
         self.notes: dict[Loop, str] = {}  # how loops run
         self._records: dict[Loop, tuple[str, str]] = {}  # buffers for those of pieces
 
@@ -73,8 +74,13 @@ class Pieces:
             at = variable(spread.piece)
             words = list(zip(buffers, self._record.state, strict=True))
             kept = [Store(buffer, at, name, INT) for buffer, name in words]
-            before = self._record.emptied()
-            spread = replace(spread, before=tuple(before), after=tuple(kept))
+            word, address = self._new("word"), buffers[0]
+            made += self._for_each(MOST_PIECES, [Store(address, ZERO, literal(0, INT), INT)])
+            freed = Load(word, address, ZERO, INT), Call("freed", (word,))
+            spread = replace(
+                spread, before=tuple(self._record.emptied()), after=tuple(kept),
+                at_error=self._for_each(count, freed),
+            )  # fmt: skip
         return [*made, spread, *after]
 
     def backward(
@@ -109,6 +115,19 @@ class Pieces:
         spread = self._spread(whole, count, sums, shared)
         ends = tuple(self._record.emptied()), tuple(self._record.freed())
         return [*made, replace(spread, before=ends[0], after=ends[1]), *after]
+
+    def _for_each(self, count: Any, body: Sequence[Any]) -> tuple[For]:
+        """A loop over pieces, whose numbers are the positions in the body."""
+        axis = self._new("each")
+        stop = count if isinstance(count, (str, int)) else int(count.number)
+        return (
+            For(
+                axis,
+                0,
+                stop,
+                tuple(replace(x, at=variable(axis)) if hasattr(x, "at") else x for x in body),
+            ),
+        )
 
     def _is_spread(self, loop: Loop, records: bool) -> bool:
         if loop not in self.loops:
@@ -238,8 +257,8 @@ class Pieces:
     ) -> Operand:  # fmt: skip
         """The rounds of a loop inside, or a guess."""
         statement = loop.statement
-        if not isinstance(statement, For):
-            return literal(_GUESS, INT)
+        if not isinstance(statement, For) or not self._is_passed(loop):
+            return literal(_GUESS, INT)  # the backward sweep need not know the bounds
         bounds = statement.start, statement.stop
         if not any(x in inside for x in bounds if isinstance(x, str)):
             start, stop = (_value(x, value) for x in bounds)

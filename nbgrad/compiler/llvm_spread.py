@@ -146,7 +146,7 @@ def write_spread(writer: BodyWriter, spread: Spread) -> None:
     for each in shared:
         _add_up(writer, each, count, many)
     if status:
-        _check(writer, count, status)
+        _check(writer, count, status, spread.at_error)
 
 
 def _run(writer: BodyWriter, piece: _Piece, pieces: tuple[str, str], status: str) -> None:
@@ -253,7 +253,7 @@ def _add_up(writer: BodyWriter, shared: _Shared, count: str, many: str) -> None:
     writer.begin(after)
 
 
-def _check(writer: BodyWriter, count: str, status: str) -> None:
+def _check(writer: BodyWriter, count: str, status: str, at_error: tuple[Any, ...]) -> None:
     """Raise what the first piece has raised that did."""
     first = writer.allocate("i32")
     writer.add(f"store i32 0, ptr {first}")
@@ -268,4 +268,5 @@ def _check(writer: BodyWriter, count: str, status: str) -> None:
         writer.add(f"store i32 {earliest}, ptr {first}")
 
     writer.loop("piece of", "0", count, look)
-    writer.leave_if(writer.emit(f"load i32, ptr {first}"))
+    found = writer.emit(f"load i32, ptr {first}")
+    writer.leave_if(found, lambda: writer.body(at_error))
