@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import NoRuleError
 from ..ir.affine import Affine, affine_of
 from ..ir.scalar import Apply
-from ..ir.spread import Spread
+from ..ir.spread import Spread, written
 from ..ir.statements import (
     Accumulate,
     Assign,
@@ -294,11 +294,8 @@ class _Simplify:
             self._ranges.loop(each.axis, start, stop)
             self._dtypes[each.axis] = INT
         elif isinstance(each, Spread):
-            shared = tuple(
-                (name, self._argument(address, now, made), self.value(count, now, made))
-                for name, address, count in each.shared
-            )
-            each = replace(each, count=self.value(each.count, now, made), shared=shared)
+            bounds = [self._bound_of(x, now, made) for x in (each.loop.start, each.loop.stop)]
+            each = each.changed(lambda x: self._argument(x, now, made), *bounds)
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))
         self.last = now
 
@@ -312,16 +309,8 @@ class _Simplify:
             target = getattr(one, "target", None)
             if target in self._variables:
                 now.pop(target, None)
-            if isinstance(one, Store):
-                self._forget(one.buffer, known)
-            elif isinstance(one, New):
-                self._forget(one.target, known)
-            elif isinstance(one, Spread):
-                for _, address, _ in one.shared:
-                    self._forget(address.buffer, known)
-            elif isinstance(one, Call):
-                for pointer in one.pointers:
-                    self._forget(pointer.buffer, known)
+            for buffer in written(one):
+                self._forget(buffer, known)
 
 
 _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}

@@ -80,6 +80,9 @@ def write_spread(writer: BodyWriter, spread: Spread) -> None:
     high = piece.emit(f"add i64 {low}, {length}")
     shorter = piece.emit(f"icmp slt i64 {end}, {high}")
     high = piece.emit(f"select i1 {shorter}, i64 {end}, i64 {high}")
+    if spread.from_end:
+        both = piece.emit(f"add i64 {begin}, {end}")
+        low, high = (piece.emit(f"sub i64 {both}, {x}") for x in (high, low))
     piece.loop(loop.axis, low, high, lambda: piece.body(loop.body))
     piece.body(spread.after)
     here = Affine(0, ((spread.piece, 1),))
