@@ -208,7 +208,7 @@ def _add_up(writer: BodyWriter, shared: _Shared, count: str, many: str) -> None:
     writer.begin(after)
 
 
-def _check(writer: BodyWriter, count: str, status: str, at_error: tuple[Any, ...]) -> None:
+def _check(writer: BodyWriter, count: str, status: str, at_error: tuple) -> None:
     """Raise what the first piece has raised that did."""
     first = writer.allocate("i32")
     writer.add(f"store i32 0, ptr {first}")
