@@ -54,16 +54,28 @@ class Pieces:
         self.loops, self._positions, self._new = loops, positions, new
         self.shadow, self._record, self.bars, self._dtypes = shadow, record, bars, dtypes
         self.variables = variables
+        self.notes: dict[Loop, str] = {}  # how loops run
+        self._records: dict[Loop, tuple[str, str]] = {}  # buffers for those of pieces
 
     def forward(self, loop: Loop, whole: For, records: bool) -> list[Any]:
-        """A loop of the forward sweep in pieces; as it is if it cannot run in pieces, since it
-        `records` words at places that the rounds do not know."""
+        """A loop of the forward sweep in pieces. If it `records` words at places that the rounds do
+        not know, each piece has a record of its own, which it leaves to the backward sweep."""
         if not self._is_spread(loop, records):
             return [whole]
         made: list[Any] = []
         body, after = self._summed(loop, whole, made)
-        count = self._count(loop, (), lambda name: name, 1, made)
-        return [*made, self._spread(replace(whole, body=body), count), *after]
+        sizes = [size for _, _, size in self._shared(loop, _same, made)] if records else []
+        count = self._count(loop, sizes, _same, 2 if records else 1, made)
+        spread = self._spread(replace(whole, body=body), count)
+        if records:
+            buffers = self._records[loop] = self._new("records"), self._new("useds")
+            made += [New(x, literal(MOST_PIECES, INT), INT) for x in buffers]
+            at = variable(spread.piece)
+            words = list(zip(buffers, self._record.state, strict=True))
+            kept = [Store(buffer, at, name, INT) for buffer, name in words]
+            before = self._record.emptied()
+            spread = replace(spread, before=tuple(before), after=tuple(kept))
+        return [*made, spread, *after]
 
     def backward(
         self, loop: Loop, whole: For, value: Callable[[str], str], records: bool
@@ -74,12 +86,20 @@ class Pieces:
         made: list[Any] = []
         shared = self._shared(loop, value, made)
         count = self._count(loop, [size for _, _, size in shared], value, 2, made)
-        own = {address.buffer: name for name, address, _ in shared}
-        whole = _adding_to(whole, own)
-        return [*made, self._spread(whole, count, self._bars_of(loop, whole.body), shared)]
+        whole = _adding_to(whole, {address.buffer: name for name, address, _ in shared})
+        spread = self._spread(whole, count, self._bars_of(loop, whole.body), shared)
+        if records:
+            before: list[Any] = []
+            for buffer, name in zip(self._records[loop], self._record.state, strict=True):
+                word = self._new("word")
+                before += [Load(word, buffer, variable(spread.piece), INT), copy(name, word, INT)]
+            after = tuple(self._record.freed())
+            spread = replace(spread, before=tuple(before), after=after, from_end=True)
+        return [*made, spread]
 
     def fused(self, loop: Loop, whole: For, value: Callable[[str], str]) -> list[Any]:
         """A loop whose rounds run forward and then backward, in pieces; each has its own record."""
+        self.notes[loop] = "several threads, forward and then backward"
         made: list[Any] = []
         shared = self._shared(loop, value, made)
         sums = self._bars_of(loop, whole.body)
@@ -91,7 +111,16 @@ class Pieces:
         return [*made, replace(spread, before=ends[0], after=ends[1]), *after]
 
     def _is_spread(self, loop: Loop, records: bool) -> bool:
-        return loop in self.loops and not self.loops[loop].makes and not records
+        if loop not in self.loops:
+            return False
+        around = loop.body.parent
+        reason = ""
+        if self.loops[loop].makes:
+            reason = "they make arrays, and what follows the loop needs their results"
+        elif records and around is not None and around.loops():
+            reason = "in a loop, and how much they record is not known before"
+        self.notes[loop] = f"one thread: {reason}" if reason else "several threads"
+        return not reason
 
     def _spread(
         self, whole: For, count: Operand, sums: Sequence[str] = (), shared: Sequence[Any] = ()
@@ -257,6 +286,10 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
     "add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__, "maximum": max,
     "minimum": min, "right_shift": int.__rshift__, "floor_quotient": int.__floordiv__,
 }  # fmt: skip
+
+
+def _same(name: str) -> str:
+    return name
 
 
 def _value(x: Any, value: Callable[[str], str]) -> Any:

@@ -79,7 +79,7 @@ class _Piece(BodyWriter):
         return super().slot_of(name)
 
     def pointer(self, buffer: Any) -> str:
-        if buffer not in self._heap and buffer not in self.pointers:
+        if buffer not in self.heap and buffer not in self.pointers:
             attributes = " noalias" if self._outer.is_apart(buffer) else ""
             self.pointers[buffer] = self.take("ptr", self._outer.pointer(buffer), attributes)
         return super().pointer(buffer)
@@ -125,6 +125,9 @@ def write_spread(writer: BodyWriter, spread: Spread) -> None:
     high = piece.emit(f"add i64 {low}, {length}")
     shorter = piece.emit(f"icmp slt i64 {end}, {high}")
     high = piece.emit(f"select i1 {shorter}, i64 {end}, i64 {high}")
+    if spread.from_end:
+        both = piece.emit(f"add i64 {begin}, {end}")
+        low, high = (piece.emit(f"sub i64 {both}, {x}") for x in (high, low))
     piece.loop(loop.axis, low, high, lambda: piece.body(loop.body))
     piece.body(spread.after)
     here = Affine(0, ((spread.piece, 1),))

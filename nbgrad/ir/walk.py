@@ -57,7 +57,7 @@ def inner(statement: Any) -> tuple[tuple, ...]:
 
 def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
     """The statement with `change(body)` in place of each body that it has; that of a loop in chunks
-    remains one loop."""
+    or pieces remains one loop, with what is put in front of it."""
     match statement:
         case For(body=body) | While(body=body) | Repeat(body=body):
             return replace(statement, body=change(body))
@@ -67,8 +67,8 @@ def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
             Chunks(loop=loop, before=before, after=after)
             | Spread(loop=loop, before=before, after=after)
         ):
-            before, (one,), after = change(before), change((loop,)), change(after)
-            return replace(statement, before=before, loop=one, after=after)
+            before, (*own, one), after = change(before), change((loop,)), change(after)
+            return replace(statement, before=(*before, *own), loop=one, after=after)
         case Pieces(part=part):
             return replace(statement, part=replace(part, body=change(part.body)))
         case CoreStep(statement=one):
