@@ -16,7 +16,7 @@ _FEW = 1 << 11
 
 
 def _apart(function):
-    """Decorator: a function that is not copied into its callers, which takes LLVM long."""
+    """Decorator: a function of which there is one copy, as LLVM takes long for it."""
     function.attributes = frozenset(("noinline", "wide"))
     return function
 
