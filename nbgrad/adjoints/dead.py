@@ -1,4 +1,4 @@
-"""Statements whose values nothing reads."""
+"""Statements whose value nothing reads."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,44 +13,56 @@ __all__ = ["without_dead"]
 
 
 def without_dead(body: Sequence[Statement], results: Sequence[Operand]) -> list[Statement]:
-    """Without statements whose value nothing reads."""
+    """The statements without those whose value nothing reads, and without empty loops."""
     made = list(body)
     while True:
-        read = {x for x in results if isinstance(x, str)}
-        for each in walk(made):
-            read |= names_of(each)
-        kept, dropped = _kept(made, read)
-        if not dropped:
-            return kept
-        made = kept
+        read = _read(made, results)
+        made, has_less = _kept(made, read)
+        if not has_less:
+            return made
+
+
+def _read(body: Sequence[Any], results: Sequence[Operand]) -> set[str]:
+    """The names that the results follow from, and those that other statements read."""
+    reads: dict[str, set[str]] = {}
+    stack = [x for x in results if isinstance(x, str)]
+    for each in walk(body):
+        if (targets := _values(each)) is None:
+            stack += names_of(each)
+        else:
+            for target in targets:
+                reads.setdefault(target, set()).update(names_of(each))
+    found: set[str] = set()
+    while stack:
+        if (name := stack.pop()) not in found:
+            found.add(name)
+            stack += reads.get(name, ())
+    return found
+
+
+def _values(each: Any) -> Sequence[str] | None:
+    """The names that a statement gives values, if it does no more."""
+    if isinstance(each, (Assign, Load, Position)):
+        return (each.target,)
+    return each.results if isinstance(each, Call) and only_computes(each.function) else None
 
 
 def _kept(body: Sequence[Any], read: set[str]) -> tuple[list[Any], bool]:
-    made, dropped = [], False
+    """The statements that are kept, and whether a loop or a branch is not."""
+    made, has_less = [], False
     for each in body:
         if inner(each):
-            changed = []
-            for part in inner(each):
-                part, lost = _kept(part, read)
-                changed.append(part)
-                dropped |= lost
-            if isinstance(each, Spread) and not changed[1]:
-                dropped = True
+            parts = [_kept(part, read) for part in inner(each)]
+            has_less |= any(less for _, less in parts)
+            if isinstance(each, Spread):
+                is_empty = not parts[1][0]
+            else:
+                is_empty = isinstance(each, (For, If)) and not any(part for part, _ in parts)
+            if is_empty:
+                has_less = True
                 continue
-            parts = iter(changed)
-            each = with_inner(each, lambda _, parts=parts: tuple(next(parts)))
-            if isinstance(each, (For, If)) and not any(inner(each)):
-                dropped = True
-                continue
+            rest = iter(parts)
+            made.append(with_inner(each, lambda _, rest=rest: tuple(next(rest)[0])))
+        elif (targets := _values(each)) is None or not read.isdisjoint(targets):
             made.append(each)
-        elif isinstance(each, (Assign, Load, Position)) and each.target not in read:
-            dropped = True
-        elif (
-            isinstance(each, Call)
-            and only_computes(each.function)
-            and not (read & set(each.results))
-        ):
-            dropped = True
-        else:
-            made.append(each)
-    return made, dropped
+    return made, has_less

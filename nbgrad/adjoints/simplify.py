@@ -36,7 +36,7 @@ from ..ir.statements import (
     Variable,
 )
 from ..ir.walk import inner, walk, with_inner
-from .build import COPY, INT, Names, copy, expanded, literal, names_of
+from .build import BOOL, COPY, INT, Names, copy, expanded, literal, names_of
 from .dead import without_dead
 from .forms import Ranges
 from .partials import only_computes
@@ -77,6 +77,7 @@ class _Simplify:
         self._ranges = Ranges(lengths)
         self._same: dict[str, Operand] = {}  # other names of values
         self._pointed: set[Any] = set()  # buffers that are pointers made here
+        self._clipped: dict[str, Operand] = {}  # x, by the names of max(x, 0), and of 0 > x
         self.last: dict[str, Operand] = {}
 
     def dtype(self, x: Operand) -> np.dtype:
@@ -218,7 +219,16 @@ class _Simplify:
         made.append(step)
         if step.dtype == INT:
             self._ranges.note(step)
+        self._note_clipped(step)
         return step.target
+
+    def _note_clipped(self, step: Assign) -> None:
+        zero = literal(0, INT)
+        match str(step.body), step.operands:
+            case ("x > y", (first, x)) | ("x < y", (x, first)) if first == zero:
+                self._clipped[step.target] = x
+            case "select(x, y, z)", (test, y, x) if y == zero and self._clipped.get(test) == x:
+                self._clipped[step.target] = x
 
     def _folded(self, step: Assign) -> Operand | None:
         operands = step.operands
@@ -231,10 +241,13 @@ class _Simplify:
             return None
         assert isinstance(step.body, Apply)
         name = step.body.function.name
-        if name == "not_equal" and operands[0] == operands[1] and self.dtype(operands[0]) == INT:
-            return literal(False, np.dtype(bool))
+        if name in ("equal", "not_equal") and operands[0] == operands[1]:
+            if self.dtype(operands[0]) == INT:
+                return literal(name == "equal", BOOL)
+        if name == "invert" and isinstance(operands[0], Literal) and step.dtype == BOOL:
+            return literal(not operands[0].number, BOOL)
         if name == "less" and operands[1] == literal(0, INT) and self._is_natural(operands[0]):
-            return literal(False, np.dtype(bool))
+            return literal(False, BOOL)
         if name == "select" and isinstance(operands[0], Literal):
             return operands[1] if operands[0].number else operands[2]
         if all(isinstance(x, Literal) and x.dtype == INT for x in operands) and step.dtype == INT:
@@ -270,13 +283,15 @@ class _Simplify:
         for name in sorted((_read(each) & self._variables) - changed):
             self.value(name, now, made)  # one value for all rounds
         if isinstance(each, For):
-            bounds = [self._bound_of(x, now, made) for x in (each.start, each.stop)]
-            each = replace(each, start=bounds[0], stop=bounds[1])
+            start, stop = (self._bound_of(x, now, made) for x in (each.start, each.stop))
+            if start == 0:  # a stop below 0 is no round, too
+                stop = self._bound_of(self._clipped.get(stop, stop), now, made)
+            each = replace(each, start=start, stop=stop)
             if each.snapshots is not None:
                 each = replace(each, snapshots=self.value(each.snapshots, now, made))
             product = tuple(self._argument(x, now, made) for x in each.product)
             each = replace(each, product=product)
-            self._ranges.loop(each.axis, *bounds)
+            self._ranges.loop(each.axis, start, stop)
             self._dtypes[each.axis] = INT
         elif isinstance(each, Spread):
             bounds = [self._bound_of(x, now, made) for x in (each.loop.start, each.loop.stop)]
@@ -285,9 +300,7 @@ class _Simplify:
         self.last = now
 
     def _bound_of(self, x: Any, now: dict, made: list) -> Any:
-        if not isinstance(x, str):
-            return x
-        value = self.value(x, now, made)
+        value = self.value(x, now, made) if isinstance(x, (str, Literal)) else x
         return value.number if isinstance(value, Literal) else value
 
     def _clear(self, each: Any, now: dict, known: dict) -> None:

@@ -30,7 +30,7 @@ from ..ir.walk import walk
 from .cpu import guarded
 from .front.functions import function_of
 from .llvm import FunctionWriter, Module, ascii_name, result_type
-from .llvm_heap import declare_room
+from .llvm_heap import Heap
 from .llvm_instructions import instruction
 from .llvm_ops import Value, llvm_type, memory_type
 
@@ -158,21 +158,15 @@ class BodyWriter(FunctionWriter):
         self.apart: set[Any] = set()  # buffers that no other pointer leads to
         self._results = [_STATUS] * raises + list(results)
         self._is_ended = False
-        self._heap: dict[str, tuple[str, str]] = {}  # places of addresses and sizes in bytes
+        self._left: tuple[str, str] | None = None  # block that frees buffers, place of the status
+        self.heap = Heap(self)
 
     def reserve(self, body: Sequence[Statement]) -> None:
-        """Reserve room for the addresses of all buffers on the heap, which have none yet."""
-        for each in walk(body):
-            if isinstance(each, New) and each.target not in self._heap:
-                self._heap[each.target] = self.allocate("ptr"), self.allocate("i64")
-                self.add(f"store ptr null, ptr {self._heap[each.target][0]}")
-                self.add(f"store i64 0, ptr {self._heap[each.target][1]}")
+        """Reserve room for the addresses of all buffers on the heap."""
+        self.heap.reserve(each.target for each in walk(body) if isinstance(each, New))
 
     def pointer(self, buffer: Any) -> str:
-        """LLVM makes registers of the places, which are loaded at each use."""
-        if buffer in self._heap:
-            return self.emit(f"load ptr, ptr {self._heap[buffer][0]}")
-        return super().pointer(buffer)
+        return self.heap.pointer(buffer) if buffer in self.heap else super().pointer(buffer)
 
     def size(self, n: Any) -> Value:
         return self.operand(n) if isinstance(n, str) else super().size(n)
@@ -193,15 +187,19 @@ class BodyWriter(FunctionWriter):
 
     def end(self) -> None:
         """The end of the body."""
-        if self._is_ended:
-            return
-        if self._results[1:] or (self._results and not self.raises):
-            self.add("unreachable")
-        else:
-            self._finish([])
+        if not self._is_ended:
+            if self._results[1:] or (self._results and not self.raises):
+                self.add("unreachable")
+            else:
+                self._finish([])
+        if self._left is not None:
+            self._is_ended = False
+            self.begin(self._left[0])
+            self.heap.free()
+            self._return_status(self.emit(f"load i32, ptr {self._left[1]}"))
 
     def _finish(self, values: list[Value]) -> None:
-        self._free()
+        self.heap.free()
         self.returned([*[Value("0", _STATUS)] * self.raises, *values])
 
     def _return(self, end: Return) -> None:
@@ -225,7 +223,7 @@ class BodyWriter(FunctionWriter):
 
     def is_apart(self, buffer: Any) -> bool:
         """Whether no other pointer leads to the elements of a buffer."""
-        return buffer in self._heap or buffer in self.apart
+        return buffer in self.heap or buffer in self.apart
 
     def _spread(self, spread: Spread) -> None:
         from .llvm_spread import write_spread  # which writes bodies
@@ -233,8 +231,16 @@ class BodyWriter(FunctionWriter):
         write_spread(self, spread)
 
     def _leave(self, status: str) -> None:
-        """Return a status that is not 0."""
-        self._free()
+        """Return a status that is not 0; one block frees the buffers for all that may raise."""
+        if not self.heap:
+            self._return_status(status)
+            return
+        if self._left is None:
+            self._left = self.label("left"), self.allocate("i32")
+        self.add(f"store i32 {status}, ptr {self._left[1]}")
+        self.add(f"br label %{self._left[0]}")
+
+    def _return_status(self, status: str) -> None:
         if len(self._results) == 1:
             self.add(f"ret i32 {status}")
             return
@@ -261,42 +267,7 @@ class BodyWriter(FunctionWriter):
         self.pointers[room.target] = self.allocate(memory_type(room.dtype), room.count, 64)
 
     def _new(self, new: New) -> None:
-        address, room = self._heap[new.target]
-        declared = self.module.intrinsics
-        room_of = declare_room(declared)
-        size = new.dtype.itemsize
-        count = self.operand(new.count).text
-        wanted = self.emit(f"mul i64 {count}, {size}")
-        before = self.emit(f"load i64, ptr {room}")
-        grow, got, after = self.label("grow"), self.label("got"), self.label("after")
-        failed = self.label("failed")
-        self.branch_if(self.emit(f"icmp sgt i64 {wanted}, {before}"), grow, after)
-        self.begin(grow)
-        half = self.emit(f"lshr i64 {before}, 1")
-        total = self.emit(f"add i64 {wanted}, {half}")
-        old = self.emit(f"load ptr, ptr {address}")
-        found = self.emit(f"call ptr @{room_of}(ptr {old}, i64 {total})")
-        self.branch_if(self.emit(f"icmp eq ptr {found}, null"), failed, got)
-        self.begin(failed)
-        self._leave(str(self.functions.error("MemoryError", "no memory for an array")))
-        self.begin(got)
-        self.add(f"store ptr {found}, ptr {address}")
-        self.add(f"store i64 {total}, ptr {room}")
-        if new.cleared:
-            declared["llvm.memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-            start = self.emit(f"getelementptr i8, ptr {found}, i64 {before}")
-            more = self.emit(f"sub i64 {total}, {before}")
-            self.add(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {more}, i1 false)")
-        self.branch(after)
-        self.begin(after)
-
-    def _free(self) -> None:
-        """Free the buffers on the heap."""
-        if self._heap:
-            self.module.intrinsics["free"] = "declare void @free(ptr)"
-        for address, _ in self._heap.values():
-            place = self.emit(f"load ptr, ptr {address}")
-            self.add(f"call void @free(ptr {place})")
+        self.heap.make(new)
 
     def _point_to(self, point: PointTo) -> None:
         if isinstance(point.address, Address):

@@ -79,7 +79,7 @@ class _Piece(BodyWriter):
         return super().slot_of(name)
 
     def pointer(self, buffer: Any) -> str:
-        if buffer not in self._heap and buffer not in self.pointers:
+        if buffer not in self.heap and buffer not in self.pointers:
             attributes = " noalias" if self._outer.is_apart(buffer) else ""
             self.pointers[buffer] = self.take("ptr", self._outer.pointer(buffer), attributes)
         return super().pointer(buffer)

@@ -13,6 +13,7 @@ from ..errors import NoRuleError
 from ..transforms import trees
 from ..transforms.direct import register
 from . import ruled as ruled
+from . import stand_ins as stand_ins
 from .beyond import run
 from .call import call, look, on_copies
 from .calls import Bound

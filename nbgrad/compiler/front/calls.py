@@ -12,11 +12,12 @@ from ...ir.statements import Address, Call, Function, Store
 from ...ir.walk import walk
 from . import arithmetic as arithmetic
 from .arrays import in_memory, is_array
-from .binding import bound, python_function
+from .binding import bound, python_function, stand_in
 from .elementwise import each_element
 from .emit import FunctionBuilder
 from .functions import Entry, array_results, entry_of, flattened, type_of
 from .nested import Inner
+from .refusals import described
 from .scalars import other_row, scalar_arguments, scalar_row
 from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
@@ -32,6 +33,7 @@ def call(
     """A call of a function that is known at compile time."""
     from .array_calls import array_call  # which calls functions of numbers
 
+    function = stand_in(function, operands, named)
     row = scalar_row(function)
     if row is None or any(map(is_array, operands)):
         if (found := array_call(emit, function, operands, named)) is not None:
@@ -55,7 +57,7 @@ def call(
         return _named_tuple(function, operands, named)
     if not named and len(operands) == 1 and (dtype := _dtype_of_class(function)) is not None:
         return _converted(emit, operands[0], function, dtype)
-    raise Unsupported(f"a call of {getattr(function, '__name__', repr(function))}")
+    raise Unsupported(described(function))
 
 
 def _each(

@@ -18,7 +18,7 @@ from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
     "Chosen", "Enumerated", "Items", "ParallelRange", "Range", "bound", "chosen", "items_of",
-    "made_by", "one_type", "takes",
+    "made_by", "one_type", "rounds", "takes",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -43,7 +43,7 @@ class Range:
     @property
     def count(self) -> Value:
         if self._count is None:
-            self._count = self._emit.settled(_rounds(self._emit, self.start, self.stop, self.step))
+            self._count = self._emit.settled(rounds(self._emit, self.start, self.stop, self.step))
         return self._count
 
     def at(self, k: Value) -> Value:
@@ -208,7 +208,7 @@ def _wide(emit: FunctionBuilder, bound: Value) -> Value:
     return emit.cast(bound, INT)
 
 
-def _rounds(emit: FunctionBuilder, start: Value, stop: Value, step: Value) -> Value:
+def rounds(emit: FunctionBuilder, start: Value, stop: Value, step: Value) -> Value:
     """How many numbers a range has; below 0 if none and the step is 1 or -1."""
     if isinstance(step, Known) and step.value != 0:
         low, high = (start, stop) if step.value > 0 else (stop, start)
