@@ -295,6 +295,12 @@ class _Additions:
                     raise _NoSum
                 self._terms = {x: 0}
                 return terms[x]
+            case Assign(target=target, body=Apply(function=function), operands=(c, x, y)) if (
+                target != name and function.name == "select" and x in terms and y in terms
+            ):
+                self._require_other({c})
+                terms[target] = max(terms[x], terms[y])
+                self._taken.add(target)
             case Assign(target=target, body=Apply(function=function), operands=(x, y)) if (
                 target != name and (x in terms or (y in terms and function.name == "add"))
             ):

@@ -197,7 +197,7 @@ class Sweeps:
                 for x in statements]  # fmt: skip
 
     def _backward(self, body: Body, place: _Round | None) -> list[Any]:
-        return [*self._values_back(body, place), *self._items_back(body, place)]
+        return [*self._values_back(body, place), *self._items_back(body, body.items, place)]
 
     def _values_back(self, body: Body, place: _Round | None) -> list[Any]:
         """The values that the backward sweep of a body needs in several items."""
@@ -214,11 +214,9 @@ class Sweeps:
                 made += self._reverse_of(_in_order(again))
         return made
 
-    def _items_back(
-        self, body: Body, place: _Round | None, items: slice = slice(None)
-    ) -> list[Any]:
+    def _items_back(self, body: Body, items: Sequence[Any], place: _Round | None) -> list[Any]:
         made: list[Any] = []
-        for item in reversed(body.items[items]):
+        for item in reversed(items):
             if isinstance(item, Segment):
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
