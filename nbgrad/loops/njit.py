@@ -13,6 +13,8 @@ from ..transforms import trees
 from ..transforms.direct import register
 from .call import call, look, on_copies
 from .gradients import value_and_gradients
+from .plan import CallPlan
+from .primitive import derived
 from .report import plan_of, source_of
 
 __all__ = ["njit"]
@@ -112,4 +114,5 @@ def _is_array(x: Any) -> bool:
 
 
 answer((Array, Filled), call)
+derived.plan_class = CallPlan
 register(CPUDispatcher, on_copies, value_and_gradients, look)
