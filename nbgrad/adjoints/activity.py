@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.scalar import Apply
+from ..ir.spread import Spread
 from ..ir.statements import (
     Accumulate,
     Address,
@@ -18,7 +19,7 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import walk
-from .build import COPY
+from .build import COPY, INT
 from .partials import called_name, has_pole, pullbacks
 
 __all__ = ["active_names", "rule_of", "under_roots"]
@@ -34,7 +35,12 @@ def rule_of(statement: Assign | Call, is_strong: bool = False) -> tuple | None:
 def _name_of(statement: Assign | Call) -> str:
     if isinstance(statement, Call):
         return called_name(statement.function)
-    return statement.body.function.name if isinstance(statement.body, Apply) else ""
+    if not isinstance(statement.body, Apply):
+        return ""
+    name = statement.body.function.name
+    if name == "divide" and getattr(statement.operands[0], "number", None) == 1.0:
+        return "reciprocal_of"
+    return name
 
 
 def under_roots(body: Sequence[Statement], dtype_of: Callable[[Operand], np.dtype]) -> set[Any]:
@@ -84,6 +90,10 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             yield buffer, target
         case Store(buffer=buffer, value=value) if is_float(value):
             yield value, buffer
+        case Store(buffer=buffer, value=value, dtype=dtype) if dtype == INT:  # addresses
+            yield value, buffer
+        case Load(target=target, buffer=buffer, dtype=dtype) if dtype == INT:
+            yield buffer, target
         case PointTo(target=target, address=address, dtype=dtype) if dtype.kind == "f":
             source = address.buffer if isinstance(address, Address) else address
             yield source, target  # one memory: what is written through one is read through others
@@ -92,9 +102,16 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             if dtype.kind == "i" and isinstance(x, str) and not is_float(x):  # of an address
                 yield x, target
                 yield target, x
+        case Spread(shared=shared):
+            for name, address, _ in shared:
+                yield name, address.buffer
+                yield address.buffer, name
         case Call(function="resized", arguments=(address, _), results=(target,)):
             yield address, target
             yield target, address
+        case Call(function="product", pointers=(c, a, b)):
+            yield a.buffer, c.buffer
+            yield b.buffer, c.buffer
         case Call(arguments=arguments, results=results):
             for x in arguments:
                 source = x.buffer if isinstance(x, Address) else x

@@ -1,16 +1,21 @@
 """The derivatives of the functions of scalar code.
 
 A row has one text for each argument, "" for one without a derivative: the cotangent of the argument
-in terms of the arguments x, y, z, the result `u` and its cotangent `v`. At a kink it is that of the
-branch that ran, and 0 where both sides are equal.
+in terms of the arguments (`OPERANDS`), the result `u` and its cotangent `v`. At a kink it is that
+of the branch that ran, and 0 where both sides are equal.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ir.scalar import Expr, parse
 
-__all__ = ["called_name", "has_pole", "only_computes", "pullbacks"]
+__all__ = [
+    "OPERANDS", "called_name", "declare_rule", "has_pole", "only_computes", "pullbacks",
+]  # fmt: skip
 
+OPERANDS = ("x", "y", "z", "w", "p", "q")
+"""The names of arguments in rows."""
 _ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi)
 # Near 0 the difference of cos and sinc cancels: there the first terms of its series.
 _SINC = (
@@ -28,7 +33,8 @@ def _share(power: str) -> str:
 
 _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
-    "divide": ("v / y", "-(v / y * u)"), "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
+    "divide": ("v / y", "-(v / y * u)"), "reciprocal_of": ("", "-(v * u * u)"),
+    "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
     "select": ("", "select(x, v, 0.0)", "select(x, 0.0, v)"),
     "abs": ("v * np.sign(x)",), "sqrt": ("select((v == 0.0) & (u == 0.0), 0.0, v * 0.5 / u)",),
     "maximum": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),
@@ -54,7 +60,8 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
     "sigmoid": ("v * u * (1.0 - u)",), "sigmoid_slope": ("v * u * (1.0 - 2.0 * sigmoid(x))",),
     "gamma": ("v * u * digamma(x)",), "lgamma": ("v * digamma(x)",),
-    "digamma": ("v * hurwitz(2.0, x)",), "hurwitz": ("", "-(v * x * hurwitz(x + 1.0, y))"),
+    "digamma": ("v * whole_hurwitz(2.0, x)",),
+    "whole_hurwitz": ("", "-(v * x * whole_hurwitz(x + 1.0, y))"),
     "logaddexp": tuple(map(_share, ("exp(y - x)", "exp(x - y)"))),
     "logaddexp2": tuple(map(_share, ("exp2(y - x)", "exp2(x - y)"))),
     "sinc": (_SINC,),
@@ -97,6 +104,14 @@ def only_computes(function: Any) -> bool:
     return name.startswith("libm ") if isinstance(function, str) else bool(name)
 
 
+_DECLARED: dict[str, Callable[[], tuple]] = {}
+
+
+def declare_rule(name: str, rule: Callable[[], tuple]) -> None:
+    """Give a function of scalar code a row: `rule()` gives what `pullbacks` returns."""
+    _DECLARED[name] = rule
+
+
 _STRONG: dict[str, tuple[str, ...]] = {
     "multiply": ("select(y == 0.0, 0.0, v * y)", "select(x == 0.0, 0.0, v * x)"),
     "abs": ("select(x == 0.0, 0.0, v * np.sign(x))",),
@@ -119,9 +134,12 @@ def _own_name(name: str) -> str:
     return _LIBRARY.get(own, own) if library == "libm" else name
 
 
-def pullbacks(name: str, is_strong: bool = False) -> tuple[Expr | None, ...] | None:
+def pullbacks(name: str, is_strong: bool = False) -> tuple[Expr | str | None, ...] | None:
     """The cotangents of the arguments of a function of scalar code, or of the C library
-    ("libm exp"); None for a function without a row."""
+    ("libm exp"): None for an argument without a derivative, and the reason where it is refused.
+    None for a function without a row."""
+    if name in _DECLARED:
+        return _DECLARED[name]()
     name = _own_name(name)
     texts = _TEXTS.get(name)
     if is_strong:

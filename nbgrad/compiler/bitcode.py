@@ -43,7 +43,7 @@ def modules(needs: Mapping[str, Need], find: Callable[[str], Any]) -> Iterator[A
             file = file_name(symbol, repr(need))
             code = loaded(file, bytes, is_counted=False)
             if code is None:
-                code = _compiled(symbol, find(need.name), need)
+                code = _compiled(symbol, need, find)
                 save(file, lambda code=code: (code,), is_counted=False)
             _known[symbol] = code
         yield binding.parse_bitcode(_known[symbol])
@@ -56,10 +56,10 @@ def internalize(module: Any, symbols: Sequence[str]) -> None:
             each.linkage = "internal"
 
 
-def _compiled(symbol: str, function: Any, need: Need) -> bytes:
+def _compiled(symbol: str, need: Need, find: Callable[[str], Any]) -> bytes:
     """The code of a function, and of those that it calls, which only it sees."""
-    made = function_of(function, list(map(_type, need.kinds)))
-    own = FunctionModule()
+    made = function_of(find(need.name), list(map(_type, need.kinds)))
+    own = FunctionModule(find)
     name = own.name_without_status(made).strip('"')
     module = binding.parse_assembly("\n".join([*own.intrinsics.values(), *own.texts()]))
     main = module.get_function(name)

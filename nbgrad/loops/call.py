@@ -20,7 +20,15 @@ from .packed import derivative
 from .primitive import derived, parts_of, whole
 from .signature import Signature
 
-__all__ = ["arguments", "call", "converted", "look", "on_copies", "require_apart"]
+__all__ = [
+    "arguments",
+    "call",
+    "converted",
+    "look",
+    "on_copies",
+    "require_apart",
+    "shapes_of_results",
+]
 
 
 def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
@@ -117,15 +125,17 @@ def arguments(bound: Bound) -> list[Any]:
         for x, leaf in zip(bound.leaves, signature.arguments, strict=True)
     ]
     if signature.returned:
-        shapes = _shapes(signature, bound.leaves)
+        shapes = shapes_of_results(signature, bound.leaves)
         kinds = [signature.leaves[i].dtype for i in signature.returned]
         found += [np.zeros(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
     return found
 
 
-def _shapes(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
+def shapes_of_results(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
     """The shapes of the arrays that the function returns. Raises TraceError if they depend on
     values that are not known yet."""
+    if not signature.returned:
+        return []
     maker = shapes_of(signature)
     given: list[Any] = []
     for i, (x, leaf) in enumerate(zip(leaves, signature.arguments, strict=True)):
@@ -142,7 +152,7 @@ def _shapes(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
                 )
         given.append(
             leaf.dtype.type(value) if leaf.ndim is None
-            else np.array(value, leaf.dtype, order="C", copy=None)
+            else np.array(value, leaf.dtype, order="C", copy=i in signature.written or None)
         )  # fmt: skip
     ranks = [signature.leaves[i].ndim or 0 for i in signature.returned]
     lengths = np.zeros(sum(ranks), np.int64)

@@ -14,7 +14,9 @@ from ..compiler.front.functions import Entry, array_results
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Address, Call, Function
 from ..ir.walk import walk
+from ..threads.pool import start_if_wanted
 from .packed import Derivative
+from .rows import found
 from .samples import Samples
 from .shapes import shape_function
 from .signature import Signature
@@ -49,16 +51,10 @@ class _Maker:
         return dict.fromkeys([*names, "out", *([] if self.by_address else ["status"])])
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        return Entry(self.derivative.packed(self.by_address), None, _find)
+        return Entry(self.derivative.packed(self.by_address), None, found)
 
     def text(self) -> str:
         raise NotImplementedError
-
-
-def _find(name: str) -> Any:
-    from ..kernels import scalar
-
-    return getattr(scalar, name)
 
 
 @with_open_properties
@@ -85,7 +81,7 @@ class _Shapes:
         return shape_function(self.signature.primal, results)
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        return Entry(self.function, None, _find)
+        return Entry(self.function, None, found)
 
     def text(self) -> str:
         raise NotImplementedError
@@ -117,7 +113,9 @@ def kernel_of(derivative: Derivative | Samples) -> Kernel:
 @lru_cache(maxsize=4096)
 def device_of(derivative: Derivative | Samples) -> Any:
     """The same as a function of pointers, of the numbers of samples and the lengths of leaves."""
-    return kernel_from_ir(_Maker(derivative, True)).function
+    function: Any = kernel_from_ir(_Maker(derivative, True)).function
+    function.in_pieces = True  # perhaps: to know it takes as long as to write the program
+    return function
 
 
 def filled(
@@ -132,6 +130,7 @@ def filled(
             signature.check_bounds(each[:count])
     out, status = new_vector(shape, derivative.dtype), np.zeros(1, np.int64)
     kernel_of(derivative)(*arguments, out, status)
+    start_if_wanted()
     if number := status.item():
         kind, message = error_of(signature.errors[number - 1])
         raise kind(message)

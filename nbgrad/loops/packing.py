@@ -25,6 +25,7 @@ from ..ir.statements import (
     Store,
     Variable,
 )
+from .library import with_library
 from .packed import Derivative
 from .status import with_status
 
@@ -46,7 +47,7 @@ class Packing:
 
     def __init__(self, of: Derivative, by_address: bool):
         self._of, self._signature, self._by_address = of, of.signature, by_address
-        self._dtype, self._inner = of.dtype, of.function
+        self._dtype, self._inner = of.dtype, with_library(of.function)
         self._names = Names(())
         self._parameters: list[tuple[str, Any]] = []
         self._body: list[Any] = []

@@ -138,8 +138,10 @@ class _Loops:
         for name, kind in self._inner.parameters:
             if name in places:
                 axes = self._samples.axes(places[name])
-                is_pointer = isinstance(kind, Pointer) or axes or self._by_address
-                taken.append((name, Pointer(getattr(kind, "dtype", kind)) if is_pointer else kind))
+                is_number = not axes and not self._by_address
+                if not isinstance(kind, Pointer) and not is_number:
+                    kind = Pointer(kind)
+                taken.append((name, kind))
                 if not self._by_address:
                     for k in axes:
                         taken.append((f"{name}@{k}", INT))

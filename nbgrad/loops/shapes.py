@@ -57,12 +57,32 @@ def shape_function(function: Function, results: Sequence[ArrayResult]) -> Functi
                 made.append(with_inner(each, change) if inner(each) else each)
         return tuple(made)
 
-    body = _Alive(change([*flat.declared, *flat.body])).body
     parameters = [(n, k) for n, k in function.parameters if n not in own and n not in lengths]
+    body = _in_front(change([*flat.declared, *flat.body]), {n for n, _ in parameters})
+    body = _Alive(body).body
     return replace(
         function, name=f"{function.name}.shapes", results=(), body=body,
         parameters=(*parameters, (_SHAPES, Pointer(INT)), (f"{_SHAPES}_n0", INT)),
     )  # fmt: skip
+
+
+def _in_front(body: tuple, parameters: set[str]) -> tuple:
+    """The statements with lengths first that are the same parameter at every `return`, so that they
+    do not depend on conditions."""
+    stores = [x for x in walk(body) if isinstance(x, Store) and x.buffer == _SHAPES]
+    values: dict[Any, set] = {}
+    for each in stores:
+        values.setdefault(each.at, set()).add(each.value)
+    known = {at for at, found in values.items() if len(found) == 1 and found <= parameters}
+    first = {each.at: each for each in stores if each.at in known}
+
+    def change(body: Sequence[Any]) -> tuple:
+        return tuple(
+            with_inner(each, change) if inner(each) else each
+            for each in body if not any(each is x for x in stores if x.at in known)
+        )  # fmt: skip
+
+    return (*first.values(), *change(body))
 
 
 class _Alive:

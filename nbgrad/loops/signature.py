@@ -86,7 +86,7 @@ class Signature:
 
     @property
     def name(self) -> str:
-        return self.function.__name__
+        return self.function.__name__.strip("<>")  # of a lambda expression
 
     @property
     def place(self) -> str:

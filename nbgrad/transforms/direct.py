@@ -22,7 +22,8 @@ def register(kind: type, call: Callable, gradients: Callable, look: Callable) ->
 
 
 def _of(f: Callable) -> tuple[Callable, Callable, Callable] | None:
-    return next((_known[kind] for kind in type(f).__mro__ if kind in _known), None)
+    kinds: list[type] = type.mro(type(f))
+    return next((_known[kind] for kind in kinds if kind in _known), None)
 
 
 def callee(f: Callable) -> Callable:

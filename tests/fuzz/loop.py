@@ -9,9 +9,11 @@ import numpy as np
 
 from . import frontend, odd, runner
 from .coverage import Coverage
+from .derivatives import drawing as drawing_of_loops
 from .derivatives import running
 from .derivatives.checking import check
 from .derivatives.machine import check_machine
+from .derivatives.whole import draw_whole
 from .draw import draw, ops
 from .memory import drawing
 from .modes import MODES
@@ -141,7 +143,8 @@ def _loops(job: Job) -> Found:
         if time.monotonic() > end:
             break
         checked = check_machine if seed % 8 == 0 else check
-        found = running.run(seed, 1, checked=checked)
+        kind = draw_whole if seed % 3 == 0 else drawing_of_loops.draw
+        found = running.run(seed, 1, checked=checked, draw=kind)
         coverage.programs += 1
         coverage.cases += found.counts["right"]
         coverage.refused["loops", "refused"] += found.counts["refused"]

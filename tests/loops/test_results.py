@@ -88,3 +88,31 @@ def test_exceptions():
         limited(nbgrad.track(A) * 1.0, 10.0)
     for transform in (lambda f: f, nbgrad.compile):
         assert np.array_equal(transform(nbgrad.grad(limited))(A, 1000.0), 8.0 * A)
+
+
+@nbgrad.njit
+def advanced(a):
+    if a[0] + 1.0 < a[1]:
+        a[0] += 1.0
+        return a
+    a[0] = a[1] * a[1]
+    return a
+
+
+@nbgrad.njit
+def shortened(a):
+    a[0] *= 0.5
+    if a[0] > 0.25:
+        return a[1:]
+    return a[:-2] * a[0]
+
+
+def test_several_returns_of_an_array_that_is_written():
+    x = np.array([0.3, 0.4, 0.7])
+    advance = lambda x: np.sum(advanced(1.0 * x) * np.array([1.0, 2.0, 3.0]))  # noqa: E731
+    for given, wanted in ((x, [0.0, 2.8, 3.0]), (4.0 * x - [1.0, 0.0, 0.0], [1.0, 2.0, 3.0])):
+        assert np.array_equal(nbgrad.grad(advance)(given), wanted)
+        assert np.array_equal(nbgrad.compile(nbgrad.grad(advance))(given), wanted)
+    assert np.array_equal(nbgrad.jacobian(shortened)(x), [[0.15, 0.0, 0.0]])
+    assert np.array_equal(nbgrad.jacobian(shortened)(2.0 * x), np.eye(3)[1:])
+    assert np.array_equal(x, [0.3, 0.4, 0.7])

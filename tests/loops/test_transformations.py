@@ -1,6 +1,9 @@
 """Numba functions with loops under every transformation: values are Numba's, derivatives agree
 with differences and with each other."""
 
+import math
+from typing import Any
+
 import numba
 import numpy as np
 import pytest
@@ -58,7 +61,8 @@ def slope(function, wrt, args, v, eps=1e-6):
 
 @each
 def test_values_are_those_of_numba(function, wrt, args):
-    wanted = numba.njit(function)(*copied(args))
+    theirs: Any = numba.njit(function)
+    wanted = theirs(*copied(args))
     of, xs = of_floats(function, wrt, args)
     value = nbgrad.vjp(of, *xs)[0]
     assert np.array_equal(flat(np.atleast_1d(value)), flat(np.atleast_1d(wanted)))
@@ -130,6 +134,17 @@ def energy(x):
     for i in range(x.shape[0] - 1):
         total += (x[i + 1] - x[i] * x[i]) ** 2 + x[i] * 0.1
     return total
+
+
+def test_elementary_functions_in_compiled_programs():
+    def waves(v):
+        return np.cos(v[0]) * np.exp(v[1]) + math.erf(v[0]) + v[0] ** v[1]
+
+    f = nbgrad.njit(waves)
+    x = np.array([0.3, 0.4])
+    value, slope = nbgrad.compile(nbgrad.value_and_grad(f))(x)
+    assert value == pytest.approx(f(x), rel=1e-15)
+    np.testing.assert_allclose(slope, nbgrad.grad(f)(x), rtol=1e-14)
 
 
 def test_any_order():

@@ -95,6 +95,7 @@ class Copies:
                 )
             elif buffer not in own:
                 emit.writes.freeze([target.buffer], f"{target.name}, which may be an argument,")
+            emit.writes.copy(buffer, target.buffer)
 
 
 def _buffers(variable: Any) -> Iterator[str]:

@@ -16,12 +16,14 @@ from ...ir.statements import (
 )
 from ...ir.walk import walk
 from .arrays import assign, in_memory, is_view
+from .comprehensions import Element
 from .elements import element, set_element
 from .emit import FunctionBuilder
-from .expressions import OPERATORS, Expressions, refuse
+from .expressions import OPERATORS, Expressions
 from .functions import parameter_names
 from .joins import Frame, join
 from .loops import Loops, is_ended
+from .refusals import refuse
 from .results import Results
 from .syntax import Unsupported, definition_of, line_of
 from .values import Array, Known, Value, members
@@ -52,6 +54,7 @@ class Walk(Loops):
         self._expressions = Expressions(
             emit, function, definition.steady, None if inlined else noted
         )
+        self._expressions.comprehension = self._listed
         self._variables = self._expressions.variables
         self._frames: list[Frame] = []
         self._pruned = 0  # the branches around of which Numba may drop a part
@@ -150,6 +153,10 @@ class Walk(Loops):
                 with emit.block() as failed:
                     emit.add(Raise("AssertionError", message_of([text] if text else [])))
                 emit.branch(emit.truth(stop), failed, [])
+            case Element():
+                node.write()
+            case ast.FunctionDef(name=name):
+                self._variables[name] = self._expressions.inner(node)
             case ast.Delete(targets=targets) if all(isinstance(x, ast.Name) for x in targets):
                 pass
             case _:

@@ -15,6 +15,7 @@ class Writes:
     def __init__(self):
         self._written: list[str] = []
         self._frozen: dict[str, str] = {}  # what to say of a buffer
+        self._copies: list[tuple[str, str]] = []  # sources and targets
         self._loops: list[int] = []  # the numbers of writes before the loops around
 
     def note(self, buffer: str) -> None:
@@ -26,9 +27,19 @@ class Writes:
         """Refuse to assign elements from here on, and from the start of the loops around on."""
         start = self._loops[0] if self._loops else len(self._written)
         for buffer in buffers:
+            is_new = buffer not in self._frozen
             self._frozen.setdefault(buffer, text)
             if buffer in self._written[start:]:
                 self._check(buffer)
+            if is_new:
+                self.freeze([y for x, y in self._copies if x == buffer], text)
+
+    def copy(self, source: str, target: str) -> None:
+        """Note that a variable stands for the array of another one, and has a copy of it: it may
+        not be written to either if that is frozen."""
+        self._copies.append((source, target))
+        if source in self._frozen:
+            self.freeze([target], self._frozen[source])
 
     def _check(self, buffer: str) -> None:
         if buffer in self._frozen:
@@ -46,12 +57,12 @@ class Writes:
         finally:
             self._loops.pop()
 
-    def mark(self) -> tuple[int, dict[str, str]]:
+    def mark(self) -> tuple[int, int, dict[str, str]]:
         """The state, for `restore`."""
-        return len(self._written), dict(self._frozen)
+        return len(self._written), len(self._copies), dict(self._frozen)
 
-    def restore(self, mark: tuple[int, dict[str, str]]) -> None:
+    def restore(self, mark: tuple[int, int, dict[str, str]]) -> None:
         """Forget what was noted since."""
-        count, frozen = mark
-        del self._written[count:]
+        written, copied, frozen = mark
+        del self._written[written:], self._copies[copied:]
         self._frozen = dict(frozen)

@@ -5,9 +5,11 @@ that of the branch that runs, exact up to rounding.
 """
 
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from checkers.arithmetic import LIBM, single
 
 LARGEST = 1e4  # of values: beyond it, programs are not compared
@@ -69,7 +71,8 @@ class Dual:
     def __pow__(self, power: int) -> "Dual":
         """A power of 2 or 3."""
         slope = power * self.value ** (power - 1)
-        return Dual(self.value**power, slope * self.dot, self.is_single)
+        value = self.value * self.value if power == 2 else self.value**power
+        return Dual(value, slope * self.dot, self.is_single)
 
     def __neg__(self) -> "Dual":
         return Dual(-self.value, -self.dot, self.is_single)
@@ -162,36 +165,120 @@ def tick() -> None:
 
 
 class Array:
-    """An array of numbers, in nested lists' order; an index outside raises IndexError."""
+    """An array of numbers; `numbers` is a NumPy array of objects, so that slices are views. Indices
+    outside raise IndexError."""
 
-    def __init__(self, shape: Sequence[int], elements: list[Any], kind: str):
-        self.shape, self.elements, self.kind = tuple(shape), elements, kind
-        self.size, self.ndim = len(elements), len(self.shape)
+    def __init__(self, numbers: np.ndarray, kind: str):
+        self.numbers, self.kind = numbers, kind
+        self.shape, self.size, self.ndim = numbers.shape, numbers.size, numbers.ndim
+
+    @classmethod
+    def of(cls, shape: Sequence[int], elements: Sequence[Any], kind: str) -> "Array":
+        """An array of elements in the order of nested lists."""
+        numbers = np.empty(len(elements), object)
+        numbers[:] = elements
+        return cls(numbers.reshape(shape), kind)
+
+    @property
+    def elements(self) -> list[Any]:
+        return self.numbers.ravel().tolist()
 
     def __len__(self) -> int:
         return self.shape[0]
 
-    def _place(self, at: Any) -> int:
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def copy(self) -> "Array":
+        return Array(self.numbers.copy(), self.kind)
+
+    def sum(self) -> Any:
+        """The sum of all elements, in order."""
+        total = Dual(0.0)
+        for x in self.elements:
+            total = total + x
+        return total
+
+    def _at(self, at: Any) -> Any:
+        """A key for `numbers`. Raises IndexError for an index outside."""
         tick()
-        place = 0
-        for i, n in zip(at if isinstance(at, tuple) else (at,), self.shape, strict=True):
-            if not -n <= i < n:
+        keys = at if isinstance(at, tuple) else (at,)
+        if isinstance(at, Array):
+            plain = at.numbers.astype(bool if at.kind == "b" else int)
+            if at.kind != "b" and not ((plain >= -len(self)) & (plain < len(self))).all():
+                raise IndexError(f"{plain} of {len(self)}")
+            return plain
+        for i, n in zip(keys, self.shape, strict=False):
+            if not isinstance(i, slice) and not -n <= i < n:
                 raise IndexError(f"{i} of {n}")
-            place = place * n + (i + n if i < 0 else i)
-        return place
+        return tuple([i if isinstance(i, slice) else int(i) for i in keys])
 
     def __getitem__(self, at: Any) -> Any:
-        return self.elements[self._place(at)]
+        found = self.numbers[self._at(at)]
+        return Array(found, self.kind) if isinstance(found, np.ndarray) else found
 
     def __setitem__(self, at: Any, value: Any) -> None:
-        place = self._place(at)
+        at = self._at(at)
+        if isinstance(value, Array):  # read as a whole before it is written
+            if value.shape != np.shape(self.numbers[at]):
+                raise ValueError(f"{value.shape} into {np.shape(self.numbers[at])}")
+            self.numbers[at] = value.numbers.copy()
+            return
         if self.kind == "i":
             value = int(value)
         else:
             value = value if isinstance(value, Dual) else Dual(float(value))
             if value.is_single != (self.kind == "single"):
                 value = Dual(value.value, value.dot, self.kind == "single")
-        self.elements[place] = value
+        self.numbers[at] = value
+
+    # -- element by element -----------------------------------------------------------------------
+
+    def _each(self, function: Callable, other: Any, into: bool = False) -> "Array":
+        """Apply a function to elements, in order. Numba writes results of `x += y` while it reads
+        y, also where they overlap."""
+        if isinstance(other, Array) and other.shape != self.shape:
+            raise ValueError(f"{self.shape} and {other.shape}")
+        made = self.numbers if into else np.empty(self.shape, object)
+        for at in np.ndindex(*self.shape):
+            tick()
+            y = other.numbers[at] if isinstance(other, Array) else other
+            made[at] = function(self.numbers[at], y)
+        is_bool = made.size > 0 and isinstance(made.ravel()[0], bool)
+        return self if into else Array(made, "b" if is_bool else "double")
+
+    def __add__(self, other: Any) -> "Array":
+        return self._each(operator.add, other)
+
+    def __sub__(self, other: Any) -> "Array":
+        return self._each(operator.sub, other)
+
+    def __mul__(self, other: Any) -> "Array":
+        return self._each(operator.mul, other)
+
+    def __truediv__(self, other: Any) -> "Array":
+        return self._each(operator.truediv, other)
+
+    def __radd__(self, other: Any) -> "Array":
+        return self._each(lambda x, y: y + x, other)
+
+    def __rsub__(self, other: Any) -> "Array":
+        return self._each(lambda x, y: y - x, other)
+
+    def __rmul__(self, other: Any) -> "Array":
+        return self._each(lambda x, y: y * x, other)
+
+    def __gt__(self, other: Any) -> "Array":
+        return self._each(operator.gt, other)
+
+    def __iadd__(self, other: Any) -> "Array":
+        return self._each(operator.add, other, True)
+
+    def __isub__(self, other: Any) -> "Array":
+        return self._each(operator.sub, other, True)
+
+    def __imul__(self, other: Any) -> "Array":
+        return self._each(operator.mul, other, True)
 
 
 class DualArrays:
@@ -199,12 +286,33 @@ class DualArrays:
 
     @staticmethod
     def zeros(count: int) -> Array:
-        return Array((count,), [Dual(0.0) for _ in range(count)], "double")
+        return Array.of((count,), [Dual(0.0) for _ in range(count)], "double")
 
     @staticmethod
     def zeros_like(x: Array) -> Array:
         is_single = x.kind == "single"
-        return Array(x.shape, [Dual(0.0, 0.0, is_single) for _ in x.elements], x.kind)
+        return Array.of(x.shape, [Dual(0.0, 0.0, is_single) for _ in x.elements], x.kind)
+
+    @staticmethod
+    def sum(x: Array) -> Any:
+        return x.sum()
+
+    @staticmethod
+    def sin(x: Array) -> Array:
+        return x._each(lambda each, _: DualMath.sin(each), 0)
+
+    @staticmethod
+    def tanh(x: Array) -> Array:
+        return x._each(lambda each, _: DualMath.tanh(each), 0)
+
+    @staticmethod
+    def where(chosen: Array, x: Array, y: Array) -> Array:
+        pairs = x._each(lambda *each: each, y)
+        return chosen._each(lambda holds, pair: pair[0] if holds else pair[1], pairs)
+
+    @staticmethod
+    def maximum(x: Array, y: Array) -> Array:
+        return x._each(lambda a, b: a if a >= b else b, y)
 
 
 def least(x: Any, y: Any) -> Any:

@@ -10,6 +10,7 @@ from .drawing import Drawn, draw
 from .shrinking import shrunk
 
 Check = Callable[[Drawn], None]
+Draw = Callable[[int], Drawn]
 
 
 class Outcomes(NamedTuple):
@@ -39,7 +40,12 @@ def is_wrong(told: str) -> bool:
 
 
 def run(
-    seed: int, programs: int, seconds: float = 1e9, most: int = 1, checked: Check = check
+    seed: int,
+    programs: int,
+    seconds: float = 1e9,
+    most: int = 1,
+    checked: Check = check,
+    draw: Draw = draw,
 ) -> Outcomes:
     """Check the programs of seeds from `seed` on, until `most` have failed."""
     counts: Counter = Counter()
