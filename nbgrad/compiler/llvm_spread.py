@@ -4,8 +4,7 @@ A piece is a function of its own. Its parameters are the values and the pointers
 around that it reads, which are found while it is written.
 """
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ..ir.statements import Address, Operand
 from .front.functions import function_of
 from .llvm import FunctionWriter
 from .llvm_function import BodyWriter
+from .llvm_inner import InnerWriter
 from .llvm_ops import INT, Value, constant, joined, llvm_type, memory_type
 
 __all__ = ["write_spread"]
@@ -43,58 +43,13 @@ class _Shared(NamedTuple):
     place: str
 
 
-class _Piece(BodyWriter):
+class _Piece(InnerWriter):
     """Writes the function of a piece."""
 
     def __init__(self, outer: BodyWriter, spread: Spread):
         body = (*spread.before, spread.loop, *spread.after)
-        super().__init__(outer.functions, outer.flags, outer.functions.raises(body), ())
-        self._outer = outer
-        self.given: list[tuple[str, str]] = []  # types and values in the function around
-        self.parameters: list[str] = []
-        self.values = _Values(self)
+        super().__init__(outer, body, ())
         self.reserve(body)
-
-    def take(self, kind: str, text: str, attributes: str = "") -> str:
-        """The parameter for a value of the function around."""
-        name = f"%taken{len(self.given)}"
-        self.given.append((kind, text))
-        self.parameters.append(f"{kind}{attributes} {name}")
-        return name
-
-    def number_outside(self, name: Hashable) -> Value:
-        value = self._outer.values[name]
-        return Value(self.take(llvm_type(value.dtype), value.text), value.dtype)
-
-    def start(self, name: str, dtype: np.dtype, text: str) -> None:
-        """A variable that has a value where the piece begins."""
-        self.slot(name, dtype)
-        place, _ = self._slots[name]
-        self._entry.append(f"  store {llvm_type(dtype)} {text}, ptr {place}")
-
-    def slot_of(self, name: str) -> tuple[str, np.dtype] | None:
-        if name not in self._slots and self._outer.slot_of(name) is not None:
-            value = self._outer.operand(name)
-            self.start(name, value.dtype, self.take(llvm_type(value.dtype), value.text))
-        return super().slot_of(name)
-
-    def pointer(self, buffer: Any) -> str:
-        if buffer not in self.heap and buffer not in self.pointers:
-            attributes = " noalias" if self._outer.is_apart(buffer) else ""
-            self.pointers[buffer] = self.take("ptr", self._outer.pointer(buffer), attributes)
-        return super().pointer(buffer)
-
-
-class _Values(dict):
-    """The values of a piece by name; those of the function around become parameters."""
-
-    def __init__(self, piece: _Piece):
-        super().__init__()
-        self._piece = piece
-
-    def __missing__(self, name: Hashable) -> Value:
-        self[name] = value = self._piece.number_outside(name)
-        return value
 
 
 def write_spread(writer: BodyWriter, spread: Spread) -> None:
@@ -252,7 +207,7 @@ def _add_up(writer: BodyWriter, shared: _Shared, count: str, many: str) -> None:
     writer.begin(after)
 
 
-def _check(writer: BodyWriter, count: str, status: str, at_error: tuple[Any, ...]) -> None:
+def _check(writer: BodyWriter, count: str, status: str, at_error: tuple) -> None:
     """Raise what the first piece has raised that did."""
     first = writer.allocate("i32")
     writer.add(f"store i32 0, ptr {first}")
