@@ -227,11 +227,12 @@ class BodyWriter(FunctionWriter):
         """End the block with an exception, from code that no statement stands for."""
         self._leave(str(self.functions.error(error, message)))
 
-    def leave_if(self, status: str) -> None:
-        """Return a status unless it is 0."""
+    def leave_if(self, status: str, before: Callable[[], None] = lambda: None) -> None:
+        """Return a status unless it is 0, and run statements `before`."""
         failed, after = self.label("failed"), self.label("fine")
         self.branch_if(self.emit(f"icmp ne i32 {status}, 0"), failed, after)
         self.begin(failed)
+        before()
         self._leave(status)
         self.begin(after)
 

@@ -101,7 +101,7 @@ def write_spread(writer: BodyWriter, spread: Spread) -> None:
     for each in shared:
         _add_up(writer, each, count, many)
     if status:
-        _check(writer, count, status)
+        _check(writer, count, status, spread.at_error)
 
 
 def _run(writer: BodyWriter, piece: _Piece, pieces: tuple[str, str], status: str) -> None:
@@ -111,23 +111,22 @@ def _run(writer: BodyWriter, piece: _Piece, pieces: tuple[str, str], status: str
     text = piece.text([*piece.parameters, "i64 %piece"], results, "")
     name = module.functions.setdefault(text, f'"nbgrad.piece.{len(module.functions)}"')
     given = [*piece.given, *([("ptr", status)] if status else [])]
-    kind = f"{{{', '.join(each for each, _ in given)}}}"
     # The pool calls functions of an address and a number.
     caller = FunctionWriter(module, "")
-    whole = caller.emit(f"load {kind}, ptr %given")
-    taken = [
-        (each, caller.emit(f"extractvalue {kind} {whole}, {i}"))
-        for i, (each, _) in enumerate(given)
-    ]
+    block = writer.allocate("i8", 8 * max(len(given), 1), 64)
+    taken: list[tuple[str, str]] = []
+    for i, (kind, text) in enumerate(given):
+        place = writer.emit(f"getelementptr i8, ptr {block}, i64 {8 * i}")
+        writer.add(f"store {kind} {text}, ptr {place}")
+        place = caller.emit(f"getelementptr i8, ptr %given, i64 {8 * i}")
+        taken.append((kind, caller.emit(f"load {kind}, ptr {place}")))
     found = caller.results_of(name, [*taken[: len(piece.given)], ("i64", "%piece")], results)
     if status:
         place = caller.emit(f"getelementptr i32, ptr {taken[-1][1]}, i64 %piece")
         caller.add(f"store i32 {found[0].text}, ptr {place}")
     caller.add("ret void")
-    text = caller.text(["ptr %given", "i64 %piece"], [], "")
+    text = caller.text(["ptr %given", "i64 %piece"], [], " noinline")
     called = module.functions.setdefault(text, f'"{name[1:-1]}.called"')
-    block = writer.allocate(kind)
-    writer.add(f"store {kind} {writer.struct(kind, given)}, ptr {block}")
     assert module.find is not None
     spread = module.name_without_status(function_of(module.find("spread"), [INT, (INT, INT)]))
     code, operands = (writer.emit(f"ptrtoint ptr {x} to i64") for x in (f"@{called}", block))
@@ -208,7 +207,7 @@ def _add_up(writer: BodyWriter, shared: _Shared, count: str, many: str) -> None:
     writer.begin(after)
 
 
-def _check(writer: BodyWriter, count: str, status: str) -> None:
+def _check(writer: BodyWriter, count: str, status: str, at_error: tuple) -> None:
     """Raise what the first piece has raised that did."""
     first = writer.allocate("i32")
     writer.add(f"store i32 0, ptr {first}")
@@ -223,4 +222,5 @@ def _check(writer: BodyWriter, count: str, status: str) -> None:
         writer.add(f"store i32 {earliest}, ptr {first}")
 
     writer.loop("piece of", "0", count, look)
-    writer.leave_if(writer.emit(f"load i32, ptr {first}"))
+    found = writer.emit(f"load i32, ptr {first}")
+    writer.leave_if(found, lambda: writer.body(at_error))
