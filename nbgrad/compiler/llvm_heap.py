@@ -34,8 +34,8 @@ done:
   ret ptr %found
 }}"""
 
-# A buffer that is large enough is kept; 1 stands for no memory. One call, as each branch in a
-# function with many buffers costs LLVM time.
+# A buffer that is large enough is kept. One call, as each branch in a function with many buffers
+# costs LLVM time.
 _GROWN = """define internal noalias ptr @nbgrad.grown(ptr %old, i64 %before, i64 %size, i1 %cleared)
   noinline {
   %more = icmp sgt i64 %size, %before
@@ -44,12 +44,9 @@ kept:
   ret ptr %old
 grow:
   %found = call ptr @room(ptr %old, i64 %size)
-  %none = icmp eq ptr %found, null
-  br i1 %none, label %failed, label %got
-failed:
-  ret ptr inttoptr (i64 1 to ptr)
-got:
-  br i1 %cleared, label %clear, label %done
+  %got = icmp ne ptr %found, null
+  %clears = and i1 %got, %cleared
+  br i1 %clears, label %clear, label %done
 clear:
   %start = getelementptr i8, ptr %found, i64 %before
   %length = sub i64 %size, %before
@@ -124,7 +121,8 @@ class Heap:
         given = f"ptr {old}, i64 {before}, i64 {total}, i1 {cleared}"
         found = emit(f"call ptr @nbgrad.grown({given})")
         got, failed = map(writer.label, ("got", "failed"))
-        writer.branch_if(emit(f"icmp eq ptr {found}, inttoptr (i64 1 to ptr)"), failed, got)
+        lacks, some = emit(f"icmp eq ptr {found}, null"), emit(f"icmp ne i64 {total}, 0")
+        writer.branch_if(emit(f"and i1 {lacks}, {some}"), failed, got)
         writer.begin(failed)
         writer.leave("MemoryError", "no memory for an array")
         writer.begin(got)
