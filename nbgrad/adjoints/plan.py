@@ -166,7 +166,7 @@ class Plan:
                     self._destroys(load, own, home, each, segment, body, later)
                     for segment, body in self._segments
                     for each in walk(segment.statements)
-                    if isinstance(each, Store)
+                    if isinstance(each, Store) and each.buffer == load.buffer
                 ):
                     return load
         return None
@@ -210,7 +210,9 @@ class Plan:
         """Find the writes that have to be undone; whether there are new ones."""
         count = len(self.written)
         # Branches bring their reads with them: what is read in them is read where they stand.
-        reads = [*self._reads, *self._in_branches()]
+        every: dict[Any, list[tuple[Load, Segment, Body]]] = {}
+        for read, at, home in (*self._reads, *self._in_branches()):
+            every.setdefault(read.buffer, []).append((read, at, home))
         for segment, body in self._segments:
             if any(getattr(loop.statement, "product", ()) for loop in body.loops()):
                 continue  # the statement before it sets the elements to 0, and is undone
@@ -218,10 +220,9 @@ class Plan:
                 if isinstance(each, Store) and id(each) not in self.written:
                     places = between(each, segment, body)
                     if any(
-                        isinstance(read, Load)
-                        and self._destroys(read, at, home, each, segment, body)
+                        self._destroys(read, at, home, each, segment, body)
                         and (places is None or at in places)
-                        for read, at, home in reads
+                        for read, at, home in every.get(each.buffer, ())
                     ):
                         self.written.add(id(each))
                         self._pass(body)
