@@ -125,28 +125,36 @@ class Plan:
 
     def need(self, name: Any, body: Body, segment: Segment | None = None) -> None:
         """The reverse pass of a body, or of a segment in it, needs a value."""
+        stack: list[tuple[Any, Body, Segment | None]] = [(name, body, segment)]
+        while stack:
+            stack += reversed(self._following(*stack.pop()))
+
+    def _following(
+        self, name: Any, body: Body, segment: Segment | None
+    ) -> list[tuple[Any, Body, Segment | None]]:
+        """Note that a value is needed; the values that it follows from, which are needed then."""
         home = self._home.get(name) if isinstance(name, str) else None
-        if home is None or home is self.top:
-            return
+        if home is None or home is self.top or name in home.crossing:
+            return []
         own, statement = home.defined[name]
-        if name in home.crossing:
-            return
         is_local = home is body and own is segment and not is_read(statement, self._variables)
         if (load := self._reload(name, own, statement, home)) is not None:
             home.crossing.add(name)
             self.again[name] = load
-            for each in names_of(load):
-                self.need(each, home)
-        elif is_local and not is_dear(statement):
-            if name not in own.local:
-                own.local.add(name)
-                self._read(statement, own, home)
-                for each in names_of(statement):
-                    self.need(each, body, segment)
-        else:
-            home.crossing.add(name)
-            own.local.discard(name)
-            self._cross(name, home)
+            return [(each, home, None) for each in sorted(names_of(load))]
+        if is_local and not is_dear(statement):
+            if name in own.local:
+                return []
+            own.local.add(name)
+            self._read(statement, own, home)
+            return [(each, body, segment) for each in sorted(names_of(statement))]
+        home.crossing.add(name)
+        own.local.discard(name)
+        if is_dear(statement) or not self._is_stable(statement, own, home):
+            home.recorded.append(name)
+            return []
+        self._read(statement, own, home)
+        return [(each, home, None) for each in sorted(names_of(statement))]
 
     def _reload(self, name: str, own: Segment, statement: Any, home: Body) -> Load | None:
         """The load from where its segment stores it, if nothing overwrites it, of a value that is
@@ -170,15 +178,6 @@ class Plan:
                 ):
                     return load
         return None
-
-    def _cross(self, name: str, body: Body) -> None:
-        segment, statement = body.defined[name]
-        if not is_dear(statement) and self._is_stable(statement, segment, body):
-            self._read(statement, segment, body)
-            for each in names_of(statement):
-                self.need(each, body)
-        else:
-            body.recorded.append(name)
 
     def _is_stable(self, statement: Any, segment: Segment, body: Body) -> bool:
         """Whether a statement has the same value at the end of its body."""
