@@ -157,12 +157,12 @@ class _Reverse:
             self._tree, positions, variables, results, active, sizes,
             lambda name: self._dtype(name).kind == "f",
         )  # fmt: skip
-        self._pieces = Pieces(
-            self.rounds.loops, positions, self._new, self._shadow, self._record,
-            self._adjoint.declared, self._dtypes, self._variables,
-        )  # fmt: skip
         inside = self._adjoint.inside
         self._plan = Plan(self._tree, self._variables, inside, positions, self._states)
+        self._pieces = Pieces(
+            self.rounds.loops, positions, self._new, self._shadow, self._record,
+            self._adjoint.declared, self._dtypes, self._variables, self._plan.is_passed,
+        )  # fmt: skip
         self.fused = fusible(self._tree, self._plan, self.rounds, self._shadow)
         self.function = self._whole(function, wrt)
 

@@ -73,11 +73,10 @@ class Rounds:
         self._lengths, self._is_float = dict(lengths), is_float
         self.loops: dict[Loop, Independent] = {}
         self.reasons: dict[Loop, str] = {}
-        made = [(body, x) for body, x in _all(top) if isinstance(x, New)]
-        self._homes: dict[Any, list[Body]] = {}
-        for body, each in made:
-            self._homes.setdefault(each.target, []).append(body)
-            self._lengths[each.target] = (each.count,)
+        inner = {name for body, x in _all(top) if body is not top for name in defined_names([x])}
+        for each in [x for _, x in _all(top) if isinstance(x, New)]:
+            is_known = each.count not in inner and each.target not in self._lengths
+            self._lengths[each.target] = (each.count,) if is_known else None
         self._find(top, True)
 
     def _find(self, body: Body, is_outermost: bool) -> None:
@@ -296,6 +295,12 @@ class _Additions:
                     raise _NoSum
                 self._terms = {x: 0}
                 return terms[x]
+            case Assign(target=target, body=Apply(function=function), operands=(c, x, y)) if (
+                target != name and function.name == "select" and x in terms and y in terms
+            ):
+                self._require_other({c})
+                terms[target] = max(terms[x], terms[y])
+                self._taken.add(target)
             case Assign(target=target, body=Apply(function=function), operands=(x, y)) if (
                 target != name and (x in terms or (y in terms and function.name == "add"))
             ):

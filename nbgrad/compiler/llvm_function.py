@@ -34,9 +34,9 @@ from .llvm_heap import Heap
 from .llvm_instructions import instruction
 from .llvm_ops import Value, llvm_type, memory_type
 
-__all__ = ["BodyWriter", "FunctionModule", "assembly", "write_function"]
+__all__ = ["STATUS", "BodyWriter", "FunctionModule", "assembly", "write_function"]
 
-_STATUS = np.dtype(np.int32)
+STATUS = np.dtype(np.int32)
 
 
 class FunctionModule(Module):
@@ -100,7 +100,7 @@ class FunctionModule(Module):
 
     def results_of(self, function: Function) -> list[np.dtype]:
         """The dtypes of what a function returns, with its status."""
-        return [_STATUS] * self.may_raise(function) + list(function.results)
+        return [STATUS] * self.may_raise(function) + list(function.results)
 
 
 def assembly(function: Function, symbol: str, module: FunctionModule | None = None) -> str:
@@ -130,8 +130,10 @@ def write_function(module: FunctionModule, function: Function) -> str:
             writer.values[name] = Value(own, kind)
             parameters.append(f"{llvm_type(kind)} {own}")
     writer.reserve(function.body)
-    repeatable = "repeatable" in function.attributes
-    writer.body(guarded(function.body) if repeatable else function.body)
+    if "repeatable" in function.attributes:
+        writer.body(guarded(function.body))
+    else:
+        writer.whole_body(function)
     writer.end()
     return writer.text(parameters, module.results_of(function), _attributes(module, function))
 
@@ -156,10 +158,11 @@ class BodyWriter(FunctionWriter):
         super().__init__(module, flags)
         self.functions, self.raises = module, raises
         self.apart: set[Any] = set()  # buffers that no other pointer leads to
-        self._results = [_STATUS] * raises + list(results)
+        self._results = [STATUS] * raises + list(results)
         self._is_ended = False
         self._left: tuple[str, str] | None = None  # block that frees buffers, place of the status
         self.heap = Heap(self)
+        self.parts: Any = None  # of a function with many loops
 
     def reserve(self, body: Sequence[Statement]) -> None:
         """Reserve room for the addresses of all buffers on the heap."""
@@ -173,10 +176,21 @@ class BodyWriter(FunctionWriter):
 
     def body(self, statements: Any) -> None:
         for statement in statements:
+            if self.parts is not None and self.parts.write(self, statement):
+                continue
             self._written[type(statement)](self, statement)
             if isinstance(statement, (Break, Continue, Raise, Return)):
                 self._is_ended = True
                 return
+
+    def whole_body(self, function: Function) -> None:
+        """Write the body of a function; one with many loops in parts."""
+        from .llvm_parts import Parts  # which writes bodies
+
+        if Parts.are_needed(function.body):
+            is_wide = "wide" in function.attributes
+            self.parts = Parts(function.body, self.module.attributes if is_wide else "")
+        self.body(function.body)
 
     def branch(self, label: str) -> None:
         """Nothing follows a statement that leaves its block."""
@@ -191,19 +205,20 @@ class BodyWriter(FunctionWriter):
             if self._results[1:] or (self._results and not self.raises):
                 self.add("unreachable")
             else:
-                self._finish([])
+                self.finish([])
         if self._left is not None:
             self._is_ended = False
             self.begin(self._left[0])
             self.heap.free()
             self._return_status(self.emit(f"load i32, ptr {self._left[1]}"))
 
-    def _finish(self, values: list[Value]) -> None:
+    def finish(self, values: list[Value]) -> None:
+        """Return values."""
         self.heap.free()
-        self.returned([*[Value("0", _STATUS)] * self.raises, *values])
+        self.returned([*[Value("0", STATUS)] * self.raises, *values])
 
     def _return(self, end: Return) -> None:
-        self._finish([self.operand(value) for value in end.values])
+        self.finish([self.operand(value) for value in end.values])
 
     def _raise(self, end: Raise) -> None:
         self._leave(str(self.functions.error(end.error, end.message)))
@@ -212,11 +227,12 @@ class BodyWriter(FunctionWriter):
         """End the block with an exception, from code that no statement stands for."""
         self._leave(str(self.functions.error(error, message)))
 
-    def leave_if(self, status: str) -> None:
-        """Return a status unless it is 0."""
+    def leave_if(self, status: str, before: Callable[[], None] = lambda: None) -> None:
+        """Return a status unless it is 0, and run statements `before`."""
         failed, after = self.label("failed"), self.label("fine")
         self.branch_if(self.emit(f"icmp ne i32 {status}, 0"), failed, after)
         self.begin(failed)
+        before()
         self._leave(status)
         self.begin(after)
 

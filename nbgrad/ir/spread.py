@@ -22,7 +22,8 @@ class Spread:
     But variables of `sums` start at 0 in each piece, and what they are at its end is added to them,
     in the order of the pieces. So are elements of `shared`: a buffer of the piece, to which it only
     adds, the place of the elements that it stands for, and their number. Buffers that are made
-    inside belong to the piece. With `from_end`, rounds are counted from the last one.
+    inside belong to the piece. With `from_end`, rounds are counted from the last one. If a piece
+    raises an exception, `at_error` runs when all have ended, and the function ends with it.
     """
 
     loop: For
@@ -32,6 +33,7 @@ class Spread:
     shared: tuple[tuple[str, Address, Operand], ...] = ()
     before: tuple[Any, ...] = ()
     after: tuple[Any, ...] = ()
+    at_error: tuple[Any, ...] = ()
     from_end: bool = False
 
     def changed(self, change: Callable[[Any], Any], start: Any, stop: Any) -> "Spread":

@@ -261,7 +261,9 @@ def several_index_arrays(a, i, j, w):
     c[i, j] *= c[j % 2, i]
     total = np.sum(a[1, :, j] * w[:3, :3]) + np.sum(a[:, i, j] * w[:2, :3]) + np.sum(b * b)
     total += np.sum(a[i[:, None], j[None, :] % 3]) * w[0, 0] + np.sum(a[i, 1, j] * w[:3, 0])
-    return total + np.sum(a[..., j] * w[0, :3]) + np.sum(a[0][:, w[:, 0] > 0.0] ** 2) + np.sum(c * c)
+    return (
+        total + np.sum(a[..., j] * w[0, :3]) + np.sum(a[0][:, w[:, 0] > 0.0] ** 2) + np.sum(c * c)
+    )
 
 
 @program(PROGRAMS, vector(9), 2)
