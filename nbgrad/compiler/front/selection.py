@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from .syntax import Unsupported
 from .values import BOOL, INT, Array, Known, Lazy, Number, Slice, Value
 from .views import WHOLE, view
 
-__all__ = ["part", "set_part"]
+__all__ = ["part", "places_of", "set_part"]
 
 
 def part(emit: FunctionBuilder, array: Array | Lazy, index: Value) -> Value:
@@ -177,6 +178,13 @@ def _mask(emit: FunctionBuilder, array: Array, mask: Value) -> tuple[Lazy, int]:
     for x, y in zip(shape_of(kept), array.shape, strict=False):
         require_same(emit, x, y)
     return lazy(emit, kept), len(shape_of(kept))
+
+
+def places_of(emit: FunctionBuilder, array: Value) -> Array:
+    """The places where an array of one axis is not 0."""
+    inner = lazy(emit, in_memory(emit, array))
+    mask = replace(inner, dtype=BOOL, element=lambda at: emit.truth(inner.element(at)))
+    return _places(emit, mask)
 
 
 def _places(emit: FunctionBuilder, mask: Lazy) -> Array:
