@@ -42,7 +42,10 @@ def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
             )
     require_apart(signature, leaves)
     if others:
+        before = {i: np.array(leaves[i]) for i in others}
         _write_plain(f, bound, sorted(others))
+        for i, x in before.items():
+            leaves[i] = x
     result, written = _applied(bound, tuple(sorted(taking)))
     for i, value in zip(sorted(taking), written, strict=True):
         leaves[i][...] = value
