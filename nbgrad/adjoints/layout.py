@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..ir.affine import Affine, variable
-from ..ir.statements import For, Literal, Operand, Position
+from ..ir.statements import Call, For, Literal, Operand, Position
 from .build import BOOL, INT, literal, operation
 from .tree import Body, Branch, Loop, Segment, bodies
 
@@ -17,10 +17,13 @@ __all__ = ["Nest", "Nests"]
 
 class Nests:
     """The nests of a tree; `words` are the numbers of words of segments, and of bodies at their
-    ends."""
+    ends. Loops that are not `is_passed` record nothing, a `fused` loop each round for itself."""
 
-    def __init__(self, top: Body, words: Mapping[Any, int]):
-        self.words = words
+    def __init__(
+        self, top: Body, words: Mapping[Any, int], is_passed: Callable[[Loop | Branch], bool],
+        fused: Loop | None = None,
+    ):  # fmt: skip
+        self.words, self.is_passed, self._fused = words, is_passed, fused
         self.offsets: dict[Any, int] = {}  # of segments and ends of bodies, in the words of a round
         self.own: dict[Loop, int] = {}
         self.inner: dict[Loop, list[Loop]] = {}
@@ -30,7 +33,8 @@ class Nests:
     def _find(self, body: Body) -> None:
         for item in body.items:
             if isinstance(item, Loop):
-                if self._has_size(item, self._defined(item)) and self._is_recording(item):
+                is_nest = item is not self._fused and self._has_size(item, self._defined(item))
+                if is_nest and self._is_recording(item):
                     self.roots.add(item)
                     self._lay_out(item)
                 else:
@@ -56,7 +60,20 @@ class Nests:
             and each.statement.start not in changing
             and each.statement.stop not in changing
             for each in _loops(loop.body)
+            if self.is_passed(each)
         )
+
+    def records(self, loop: Loop, place: Any = None) -> bool:
+        """Whether the rounds of a loop record words, or numbers of rounds of loops inside, and have
+        no place for them."""
+        if place is not None:
+            return False
+        inside = [x for body in bodies(loop.body) for x in body.items if isinstance(x, Loop)]
+        counted = any(
+            not isinstance(x.statement, For) or x.leave is not None
+            for x in inside if self.is_passed(x)
+        )  # fmt: skip
+        return counted or self._is_recording(loop)
 
     def _is_recording(self, loop: Loop) -> bool:
         return any(
@@ -109,8 +126,7 @@ class Nest:
         width = Affine(self._nests.own[loop], ())
         for each in self._nests.inner[loop]:
             self.starts[each] = width
-            size = self._size(each)
-            width = width.plus(_affine(size))
+            width = _affine(self._number(width.plus(_affine(self._size(each)))))
         self.widths[loop] = self._number(width)
         return self._times(self._rounds(loop), self.widths[loop])
 
@@ -126,10 +142,13 @@ class Nest:
         return variable(product)
 
     def _number(self, at: Affine) -> Operand:
+        """The value of a sum; LLVM sees a number, as it compares sums of many terms for seconds."""
         if not at.terms:
             return literal(at.const, INT)
-        name = self._new("width")
-        self._made.append(Position(name, at))
+        if at == variable(at.terms[0][0]):
+            return at.terms[0][0]
+        total, name = self._new("width"), self._new("width")
+        self._made += [Position(total, at), Call("hidden", (total,), (name,), (INT,))]
         return name
 
     def _times(self, x: Operand, y: Operand) -> Operand:

@@ -1,16 +1,21 @@
 """The derivatives of the functions of scalar code.
 
 A row has one text for each argument, "" for one without a derivative: the cotangent of the argument
-in terms of the arguments x, y, z, the result `u` and its cotangent `v`. At a kink it is that of the
-branch that ran, and 0 where both sides are equal.
+in terms of the arguments (`OPERANDS`), the result `u` and its cotangent `v`. At a kink it is that
+of the branch that ran, and 0 where both sides are equal.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ir.scalar import Expr, parse
 
-__all__ = ["called_name", "only_computes", "pullbacks"]
+__all__ = [
+    "OPERANDS", "called_name", "declare_rule", "has_pole", "only_computes", "pullbacks",
+]  # fmt: skip
 
+OPERANDS = ("x", "y", "z", "w", "p", "q")
+"""The names of arguments in rows."""
 _ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi)
 # Near 0 the difference of cos and sinc cancels: there the first terms of its series.
 _SINC = (
@@ -26,9 +31,15 @@ def _share(power: str) -> str:
     return f"v * select(np.isfinite(x), {share}, select(x == y, 0.5, {share}))"
 
 
+def _guarded(text: str) -> str:
+    """A cotangent of 0 gives 0, also where the partial derivative is infinite."""
+    return f"select(v == 0.0, 0.0, {text})"
+
+
 _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
-    "divide": ("v / y", "-(v / y * u)"), "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
+    "divide": ("v / y", "-(v / y * u)"), "reciprocal_of": ("", "-(v * u * u)"),
+    "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
     "select": ("", "select(x, v, 0.0)", "select(x, 0.0, v)"),
     "abs": ("v * np.sign(x)",), "sqrt": ("select((v == 0.0) & (u == 0.0), 0.0, v * 0.5 / u)",),
     "maximum": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),
@@ -39,27 +50,30 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "np.floor": ("",), "np.ceil": ("",), "np.trunc": ("",), "np.rint": ("",),
     "np.fmod": ("v", "-(v * np.trunc(x / y))"),
     "exp": ("v * u",), "expm1": ("v * (u + 1.0)",), "exp2": ("v * u * 0.6931471805599453",),
-    "log": ("v / x",), "log1p": ("v / (1.0 + x)",), "log2": ("v * 1.4426950408889634 / x",),
-    "log10": ("v * 0.4342944819032518 / x",),
+    "log": (_guarded("v / x"),), "log1p": (_guarded("v / (1.0 + x)"),),
+    "log2": (_guarded("v * 1.4426950408889634 / x"),),
+    "log10": (_guarded("v * 0.4342944819032518 / x"),),
     "sin": ("v * cos(x)",), "cos": ("-(v * sin(x))",), "tan": ("v * (1.0 + u * u)",),
-    "arcsin": ("v / sqrt(1.0 - x * x)",), "arccos": ("-(v / sqrt(1.0 - x * x))",),
+    "arcsin": (_guarded("v / sqrt(1.0 - x * x)"),),
+    "arccos": (_guarded("-(v / sqrt(1.0 - x * x))"),),
     "arctan": ("v / (1.0 + x * x)",),
     "arctan2": ("select((x == 0.0) & (y == 0.0), 0.0, v * y / (x * x + y * y))",
                 "select((x == 0.0) & (y == 0.0), 0.0, -(v * x / (x * x + y * y)))"),
     "sinh": ("v * cosh(x)",), "cosh": ("v * sinh(x)",), "tanh": ("v * (1.0 - u * u)",),
-    "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": ("v / sqrt(x * x - 1.0)",),
-    "arctanh": ("v / (1.0 - x * x)",),
+    "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": (_guarded("v / sqrt(x * x - 1.0)"),),
+    "arctanh": (_guarded("v / (1.0 - x * x)"),),
     "hypot": ("select(u == 0.0, 0.0, v * x / u)", "select(u == 0.0, 0.0, v * y / u)"),
     "cbrt": ("select((v == 0.0) & (u == 0.0), 0.0, v / (3.0 * u * u))",),
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
     "sigmoid": ("v * u * (1.0 - u)",), "sigmoid_slope": ("v * u * (1.0 - 2.0 * sigmoid(x))",),
     "gamma": ("v * u * digamma(x)",), "lgamma": ("v * digamma(x)",),
-    "digamma": ("v * hurwitz(2.0, x)",), "hurwitz": ("", "-(v * x * hurwitz(x + 1.0, y))"),
+    "digamma": ("v * whole_hurwitz(2.0, x)",),
+    "whole_hurwitz": ("", "-(v * x * whole_hurwitz(x + 1.0, y))"),
     "logaddexp": tuple(map(_share, ("exp(y - x)", "exp(x - y)"))),
     "logaddexp2": tuple(map(_share, ("exp2(y - x)", "exp2(x - y)"))),
     "sinc": (_SINC,),
     "power_of_whole": ("select(y == 0, 0.0, v * y * x ** (y - 1.0))", ""),
-    "power_of": ("select((x == 0.0) & (y == 0.0), 0.0, v * y * x ** (y - 1.0))",
+    "power_of": ("select((v == 0.0) | ((x == 0.0) & (y == 0.0)), 0.0, v * y * x ** (y - 1.0))",
                  "select(u == 0.0, 0.0, v * u * log(select(x == 0.0, 1.0, x)))"),
 }  # fmt: skip
 _TEXTS |= dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
@@ -97,11 +111,44 @@ def only_computes(function: Any) -> bool:
     return name.startswith("libm ") if isinstance(function, str) else bool(name)
 
 
-def pullbacks(name: str) -> tuple[Expr | None, ...] | None:
-    """The cotangents of the arguments of a function of scalar code, or of the C library
-    ("libm exp"); None for a function without a row."""
+_DECLARED: dict[str, Callable[[], tuple]] = {}
+
+
+def declare_rule(name: str, rule: Callable[[], tuple]) -> None:
+    """Give a function of scalar code a row: `rule()` gives what `pullbacks` returns."""
+    _DECLARED[name] = rule
+
+
+_STRONG: dict[str, tuple[str, ...]] = {
+    "multiply": ("select(y == 0.0, 0.0, v * y)", "select(x == 0.0, 0.0, v * x)"),
+    "abs": ("select(x == 0.0, 0.0, v * np.sign(x))",),
+    "power_of_whole": (
+        "select((y == 0) | ((x == 0.0) & (y > 1)), 0.0, v * y * x ** (y - 1.0))",
+        "",
+    ),
+}
+"""Rows in which a partial derivative of 0 times an infinite cotangent is 0."""
+_POLES = {"sqrt", "cbrt", "power_of", "arcsin", "arccos", "arccosh"}
+
+
+def has_pole(name: str) -> bool:
+    """Whether the derivative of a function is infinite where its value is finite."""
+    return _own_name(name) in _POLES
+
+
+def _own_name(name: str) -> str:
     library, _, own = name.partition(" ")
-    if library == "libm":
-        name = _LIBRARY.get(own, own)
+    return _LIBRARY.get(own, own) if library == "libm" else name
+
+
+def pullbacks(name: str, is_strong: bool = False) -> tuple[Expr | str | None, ...] | None:
+    """The cotangents of the arguments of a function of scalar code, or of the C library
+    ("libm exp"): None for an argument without a derivative, and the reason where it is refused.
+    None for a function without a row."""
+    if name in _DECLARED:
+        return _DECLARED[name]()
+    name = _own_name(name)
     texts = _TEXTS.get(name)
+    if is_strong:
+        texts = _STRONG.get(name, texts)
     return None if texts is None else tuple(parse(text) if text else None for text in texts)

@@ -5,9 +5,9 @@ The reverse pass of a body begins in the state in which the forward pass left it
 segment to segment, the elements that were overwritten and are needed. A value of a segment that the
 adjoint of the same segment needs is computed again from the elements before it. One that other
 items of the body need is computed at the start of the reverse pass of the body, if nothing that it
-reads was overwritten until the end of the body; else it is recorded, and so is the value of a
-variable that is assigned later. A quotient, a root or the like that was stored, and not overwritten
-since, is loaded again.
+reads was overwritten until the end of the body; else it is recorded, and so are the value of a
+variable that is assigned later and the result of a library function. A value of these, a quotient
+or a root that was stored, and not overwritten since, is loaded again.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,9 +19,20 @@ from .build import defined_names, names_of
 from .partials import only_computes
 from .positions import Access, Positions, around
 from .states import State
-from .tree import Body, Branch, Loop, Segment, bodies, is_read
+from .tree import (
+    Body,
+    Branch,
+    Loop,
+    Segment,
+    between,
+    bodies,
+    is_read,
+    item_of,
+    parts,
+    statements_of,
+)
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "is_dear"]
 
 _DEAR = 4  # operations that a value is worth, at least, to be loaded again
 
@@ -60,25 +71,42 @@ class Plan:
             for each in walk(segment.statements)
             if isinstance(each, Store)
         }
-        self._needs()
+        self._passed: set[Any] = set()
+        for segment, body in self._segments:
+            if segment.adjoint:
+                self._pass(body)
         for loop, state in states.items():
+            self._pass(loop.body)
             self._needs_of_replay(loop, state)
         while self._overwrites():
             pass
 
     # -- values -----------------------------------------------------------------------------------
 
-    def _needs(self) -> None:
-        for body in bodies(self.top):
-            for item in body.items:
-                if isinstance(item, Segment):
-                    for name in _free(item.adjoint):
-                        self.need(name, body, item)
-                elif isinstance(item, Branch):
-                    self.need(item.condition, body)
-                elif isinstance(item.statement, For):
-                    for bound in (item.statement.start, item.statement.stop):
-                        self.need(bound, body)
+    def is_passed(self, item: Loop | Branch) -> bool:
+        """Whether the reverse pass has anything to do in a loop or a branch."""
+        return any(part in self._passed for part in parts(item))
+
+    def _pass(self, body: Body) -> None:
+        """Let the reverse pass run through a body."""
+        if body in self._passed:
+            return
+        self._passed.add(body)
+        for item in body.items:
+            if isinstance(item, Segment):
+                for name in _free(item.adjoint):
+                    self.need(name, body, item)
+        if body.parent is None:
+            return
+        self._pass(body.parent)
+        item = item_of(body)
+        if isinstance(item, Branch):
+            self.need(item.condition, body.parent)
+        elif isinstance(item.statement, For):
+            for bound in (item.statement.start, item.statement.stop):
+                self.need(bound, body.parent)
+            for name in _free(item.adjoint):
+                self.need(name, body.parent)
 
     def _needs_of_replay(self, loop: Loop, state: State) -> None:
         """The reverse pass runs the rounds of a loop again, from snapshots of its state."""
@@ -103,12 +131,13 @@ class Plan:
         own, statement = home.defined[name]
         if name in home.crossing:
             return
+        is_local = home is body and own is segment and not is_read(statement, self._variables)
         if (load := self._reload(name, own, statement, home)) is not None:
             home.crossing.add(name)
             self.again[name] = load
             for each in names_of(load):
                 self.need(each, home)
-        elif home is body and own is segment and not is_read(statement, self._variables):
+        elif is_local and not is_dear(statement):
             if name not in own.local:
                 own.local.add(name)
                 self._read(statement, own, home)
@@ -120,13 +149,17 @@ class Plan:
             self._cross(name, home)
 
     def _reload(self, name: str, own: Segment, statement: Any, home: Body) -> Load | None:
-        """The load of a dear value from where its segment stores it, if nothing overwrites it."""
-        if not isinstance(statement, (Assign, Call)) or is_read(statement, self._variables):
+        """The load from where its segment stores it, if nothing overwrites it, of a value that is
+        dear or would be recorded."""
+        cheap = isinstance(statement, Assign) and statement.body.price < _DEAR
+        if is_read(statement, self._variables):
+            cheap = self._is_stable(statement, own, home)
+        if not isinstance(statement, (Assign, Call)) or cheap:
             return None
-        if isinstance(statement, Assign) and statement.body.price < _DEAR:
-            return None
+        dtype = statement.dtype if isinstance(statement, Assign) else statement.dtypes[0]
         for store in own.statements:
-            if isinstance(store, Store) and store.value == name and store.kind is None:
+            is_kept = isinstance(store, Store) and store.value == name and store.kind is None
+            if is_kept and store.dtype == dtype:
                 load = Load(name, store.buffer, store.at, store.dtype)
                 later = own.statements[_index(own.statements, store) + 1 :]
                 if not any(
@@ -140,7 +173,7 @@ class Plan:
 
     def _cross(self, name: str, body: Body) -> None:
         segment, statement = body.defined[name]
-        if self._is_stable(statement, segment, body):
+        if not is_dear(statement) and self._is_stable(statement, segment, body):
             self._read(statement, segment, body)
             for each in names_of(statement):
                 self.need(each, body)
@@ -179,14 +212,19 @@ class Plan:
         # Branches bring their reads with them: what is read in them is read where they stand.
         reads = [*self._reads, *self._in_branches()]
         for segment, body in self._segments:
+            if any(getattr(loop.statement, "product", ()) for loop in body.loops()):
+                continue  # the statement before it sets the elements to 0, and is undone
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:
+                    places = between(each, segment, body)
                     if any(
                         isinstance(read, Load)
                         and self._destroys(read, at, home, each, segment, body)
+                        and (places is None or at in places)
                         for read, at, home in reads
                     ):
                         self.written.add(id(each))
+                        self._pass(body)
                         self.places[id(each)] = self._place(each, segment, body)
         return len(self.written) > count
 
@@ -254,6 +292,12 @@ class Plan:
         return self._positions.may_meet(first, second, later, depth)
 
 
+def is_dear(statement: Any) -> bool:
+    """Whether a statement takes longer than writing a word of the record and reading it: a call of
+    a function such as exp, which takes some 5 ns, and is not vectorised."""
+    return isinstance(statement, Call) and only_computes(statement.function)
+
+
 def _common(x: Body, y: Body) -> list[Loop]:
     """The loops around both of two bodies."""
     around = set(map(id, y.loops()))
@@ -268,15 +312,8 @@ def _later(statement: Any, segment: Segment, body: Body) -> list[Any]:
     """The statements of a body behind one."""
     found = list(walk(segment.statements[_index(segment.statements, statement) + 1 :]))
     for item in body.items[body.items.index(segment) + 1 :]:
-        found += _statements(item)
+        found += statements_of(item)
     return found
-
-
-def _statements(item: Any) -> list[Any]:
-    if isinstance(item, Segment):
-        return walk(item.statements)
-    parts = (item.body,) if isinstance(item, Loop) else (item.then, item.otherwise)
-    return [each for part in parts for one in part.items for each in _statements(one)]
 
 
 def _targets(statements: Any) -> list[str]:

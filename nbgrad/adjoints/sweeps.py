@@ -3,7 +3,7 @@
 Words of the record stand in the block of the nest of loops around, or on the stack.
 """
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +14,12 @@ from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
-from .fission import split
 from .layout import Nest, Nests
+from .pieces import Pieces
 from .plan import Plan
+from .products import call_of, with_calls
 from .record import Block, Record
-from .sums import with_sums
+from .skips import skipped
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -38,11 +39,11 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, variables: Container[str],
-        bars: Container[str], checkpoints: Checkpoints,
+        again: Callable[[str], str], record: Record, bars: Collection[str],
+        checkpoints: Checkpoints, pieces: Pieces, fused: Loop | None = None,
     ):  # fmt: skip
-        self._checkpoints = checkpoints
-        self._variables, self._bars = variables, bars
+        self._bars, self._checkpoints, self._pieces = bars, checkpoints, pieces
+        self.axes: set[str] = set()  # of loops that run backward
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
         self._new, self._again = new, again
@@ -52,7 +53,7 @@ class Sweeps:
             for item in body.items:
                 if isinstance(item, Segment):
                     words[item] = self._stored(item.statements)
-        self._nests = Nests(top, words)
+        self._nests, self._fused = Nests(top, words, plan.is_passed), fused
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -102,19 +103,25 @@ class Sweeps:
     # -- forward ----------------------------------------------------------------------------------
 
     def _forward(self, body: Body, place: _Round | None) -> list[Any]:
+        made = self._items(body.items, place)
+        if self._nests.words[body]:
+            block = self._reserved(body, place, made)
+            for i, name in enumerate(body.recorded):
+                made += self._record.write(block, i, name, self._dtypes[name])
+        return made
+
+    def _items(self, items: Sequence[Any], place: _Round | None) -> list[Any]:
         made: list[Any] = []
-        for item in body.items:
+        for item in items:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
+            elif not self._plan.is_passed(item):
+                made += with_calls([item.statement])
             elif isinstance(item, Loop):
                 made += self._loop(item, place)
             else:
                 made.append(If(item.condition, tuple(self._forward(item.then, place)),
                                tuple(self._forward(item.otherwise, place))))  # fmt: skip
-        if self._nests.words[body]:
-            block = self._reserved(body, place, made)
-            for i, name in enumerate(body.recorded):
-                made += self._record.write(block, i, name, self._dtypes[name])
         return made
 
     def _segment(self, segment: Segment, place: _Round | None) -> list[Any]:
@@ -151,10 +158,13 @@ class Sweeps:
         statement, made = loop.statement, []
         if isinstance(statement, For) and statement.checkpoint:
             return self._checkpoints.forward(loop)
+        if self._is_product(loop):
+            return [call_of(statement)]
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
-            return [*made, replace(statement, body=(*at, *self._forward(loop.body, here)))]
+            whole = replace(statement, body=(*at, *self._forward(loop.body, here)))
+            return [*made, *self._pieces.forward(loop, whole, self._nests.records(loop, here))]
         loop.rounds = self._new("rounds")
         self.declared.append(Variable(loop.rounds, literal(0, INT), INT))
         before, after = self._new("round"), self._new("round")
@@ -187,6 +197,10 @@ class Sweeps:
                 for x in statements]  # fmt: skip
 
     def _backward(self, body: Body, place: _Round | None) -> list[Any]:
+        return [*self._values_back(body, place), *self._items_back(body, body.items, place)]
+
+    def _values_back(self, body: Body, place: _Round | None) -> list[Any]:
+        """The values that the backward sweep of a body needs in several items."""
         made: list[Any] = []
         if self._nests.words[body]:
             block = self._released(body, place, made)
@@ -198,18 +212,25 @@ class Sweeps:
                 again = [x for x in item.statements if wanted.intersection(_defines(x))]
                 again = [self._plan.again.get(_defines(x)[0], x) for x in again]
                 made += self._reverse_of(_in_order(again))
-        for item in reversed(body.items):
+        return made
+
+    def _items_back(self, body: Body, items: Sequence[Any], place: _Round | None) -> list[Any]:
+        made: list[Any] = []
+        for item in reversed(items):
             if isinstance(item, Segment):
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
-                made += self._reverse_of([*local, *item.adjoint])
+                whole = skipped(item.adjoint, local, self._bars, self._new) if body.loop else None
+                made += self._reverse_of(whole or [*local, *item.adjoint])
+            elif not self._plan.is_passed(item):
+                continue
             elif isinstance(item, Loop):
                 made += self._loop_back(item, place)
             else:
                 condition: Any = item.condition
                 condition = self._again(condition) if isinstance(condition, str) else condition
                 parts = self._backward(item.then, place), self._backward(item.otherwise, place)
-                made.append(If(condition, *map(tuple, parts)))
+                made.append(If(condition, tuple(parts[0]), tuple(parts[1])))
         return made
 
     def _undone(self, segment: Segment, place: _Round | None) -> list[Any]:
@@ -259,7 +280,10 @@ class Sweeps:
         if isinstance(statement, For) and statement.checkpoint:
             replay = self._forward(loop.body, None)
             return self._checkpoints.backward(loop, replay, self._backward(loop.body, None))
+        if self._is_product(loop):
+            return self._reverse_of(loop.adjoint)
         axis = self._new("back")
+        self.axes.add(axis)
         start, stop = 0, None
         if isinstance(statement, For):
             start, stop = (self._again(x) if isinstance(x, str) else x
@@ -284,14 +308,14 @@ class Sweeps:
             body += first
         body += self._backward(loop.body, here)
         whole = For(axis, low, high, tuple(body))
-        parts = split(whole, self._copied, self._is_variable)
-        return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
+        has_record = self._nests.records(loop, here)
+        return [*made, *self._pieces.backward(loop, whole, self._again, has_record)]
 
-    def _is_variable(self, name: str) -> bool:
-        return name in self._variables or name in self._bars
-
-    def _copied(self, name: str) -> str:
-        return self._new(name, self._dtypes.get(name, INT))
+    def _is_product(self, loop: Loop) -> bool:
+        """Whether a loop is written as a product: its rounds record nothing."""
+        inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
+        is_product = bool(getattr(loop.statement, "product", ()))
+        return is_product and not any(self._nests.words.get(each) for each in inside)
 
 
 def _affine(x: Any) -> Affine:

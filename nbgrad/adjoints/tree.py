@@ -8,7 +8,10 @@ from ..ir.statements import Assign, Break, For, If, Load, Statement, Store, Whil
 from ..ir.walk import inner, walk
 from .build import COPY
 
-__all__ = ["Body", "Branch", "Loop", "Segment", "bodies", "is_read", "tree"]
+__all__ = [
+    "Body", "Branch", "Loop", "Segment", "between", "bodies", "is_read", "item_of", "parts",
+    "statements_of", "tree",
+]  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -23,19 +26,22 @@ class Segment:
 
 @dataclass(eq=False)
 class Loop:
-    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable."""
+    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable.
+    That of a product has an adjoint of its own, which replaces that of its body."""
 
     statement: Any
     body: "Body"
     order: int = 0
     rounds: str = ""
     leave: If | None = None
+    adjoint: list[Any] = field(default_factory=list)
 
 
 @dataclass(eq=False)
 class Branch:
     """A branch with a loop inside, or with a load behind a store."""
 
+    statement: If
     condition: Any
     then: "Body"
     otherwise: "Body"
@@ -85,11 +91,12 @@ def bodies(body: Body) -> Iterator[Body]:
     """The body and all inside of it."""
     yield body
     for item in body.items:
-        for inside in _inside(item):
+        for inside in parts(item):
             yield from bodies(inside)
 
 
-def _inside(item: Item) -> tuple[Body, ...]:
+def parts(item: Item) -> tuple[Body, ...]:
+    """The bodies of an item."""
     if isinstance(item, Loop):
         return (item.body,)
     return (item.then, item.otherwise) if isinstance(item, Branch) else ()
@@ -115,7 +122,7 @@ class _Fill:
                 body.items.append(loop)
                 segment = None
             elif isinstance(each, If) and not self._is_straight(each):
-                branch = Branch(each.condition, Body(body), Body(body), next(self._count))
+                branch = Branch(each, each.condition, Body(body), Body(body), next(self._count))
                 self.body(branch.then, each.then)
                 self.body(branch.otherwise, each.otherwise)
                 body.items.append(branch)
@@ -149,3 +156,45 @@ def _defined(each: Any) -> list[str]:
         return []
     target = getattr(each, "target", None)
     return [*([target] if isinstance(target, str) else []), *getattr(each, "results", ())]
+
+
+def item_of(body: Body) -> Any:
+    """The loop or the branch of a body."""
+    assert body.parent is not None
+    return next(each for each in body.parent.items if body in parts(each))
+
+
+def _segments(item: Any) -> set[Segment]:
+    """The segments of an item."""
+    if isinstance(item, Segment):
+        return {item}
+    return {each for part in parts(item) for one in part.items for each in _segments(one)}
+
+
+def statements_of(item: Any) -> list[Any]:
+    """The statements in an item."""
+    if isinstance(item, Segment):
+        return walk(item.statements)
+    return [each for part in parts(item) for one in part.items for each in statements_of(one)]
+
+
+def between(store: Store, segment: Segment, body: Body) -> set[Segment] | None:
+    """The segments from an earlier store to the same element up to a store; None if there is
+    no earlier one in all rounds. What is read elsewhere is restored by the earlier one."""
+    found: set[Segment] = set()
+    item: Any = segment
+    while True:
+        for each in body.items[body.items.index(item) :: -1]:
+            if isinstance(each, Segment):
+                for one in each.statements:
+                    if one is store:
+                        break
+                    if isinstance(one, Store) and (one.buffer, one.at) == (
+                        store.buffer,
+                        store.at,
+                    ):
+                        return found
+            found |= _segments(each)
+        if body.parent is None:
+            return None
+        body, item = body.parent, item_of(body)

@@ -2,6 +2,7 @@
 which calls another function answers."""
 
 from collections.abc import Callable
+from inspect import CO_VARARGS
 from typing import Any
 
 import numba
@@ -9,9 +10,9 @@ import numpy as np
 from numba.core import types
 
 from ..errors import UntrackedError
-from .numba_api import CPUDispatcher, typeof_impl
+from .numba_api import CPUDispatcher, Signature, typeof_impl
 
-__all__ = ["answer", "is_signature", "is_users", "refuse", "with_numba"]
+__all__ = ["answer", "given", "is_signature", "is_users", "refuse", "with_numba"]
 
 
 def refuse(kind: type) -> None:
@@ -43,8 +44,8 @@ _OURS = ("nbgrad.", "nbgrad_kernel_")
 
 
 def is_signature(x: Any) -> bool:
-    """Whether `numba.njit` takes x as a type in place of a function."""
-    return isinstance(x, types.Type)
+    """Whether `numba.njit` takes x as a type, or as types, in place of a function."""
+    return isinstance(x, (types.Type, Signature, str, list, tuple))
 
 
 def with_numba(f: Callable, signatures: Any, options: dict[str, Any]) -> Any:
@@ -77,7 +78,7 @@ def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> 
 
     def _compile_for_args(self: Any, *args: Any, **options: Any) -> Any:
         if any(map(holds, args)) and is_users(self):
-            return lambda *args, **options: call(self, tuple(map(_given, args)), options)
+            return lambda *args, **options: call(self, given(self, args), options)
         return compile_before(self, *args, **options)
 
     def _explain_matching_error(self: Any, *args: Any, **options: Any) -> None:
@@ -93,6 +94,9 @@ def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> 
     dispatchers._explain_matching_error = _explain_matching_error
 
 
-def _given(value: Any) -> Any:
-    """An argument: Numba wraps defaults that are left out."""
-    return value.value if type(value).__name__ == "OmittedArg" else value
+def given(dispatcher: Any, args: tuple) -> tuple:
+    """The arguments of a call: Numba wraps defaults that are left out, and passes those of a
+    starred parameter as one tuple."""
+    if dispatcher.py_func.__code__.co_flags & CO_VARARGS:
+        args = (*args[:-1], *args[-1])
+    return tuple([x.value if type(x).__name__ == "OmittedArg" else x for x in args])

@@ -114,6 +114,8 @@ class For:
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
     `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`.
+    A `parallel` loop is one of `prange`. `product` says that the loop adds a product of matrices,
+    c += a @ b: the arguments of the call that may replace it, see `adjoints/products.py`.
     """
 
     axis: Any
@@ -124,6 +126,8 @@ class For:
     step: Any = 1
     checkpoint: str = ""
     snapshots: Operand | None = None
+    parallel: bool = False
+    product: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,11 +149,13 @@ class Continue:
 
 @dataclass(frozen=True)
 class If:
-    """`then` where a number is true, else `otherwise`."""
+    """`then` where a number is true, else `otherwise`. One that `is_skip` only saves time: `then`
+    adds 0 where the number is false."""
 
     condition: Operand
     then: tuple[Any, ...]  # statements, or steps of a core
     otherwise: tuple[Any, ...] = ()
+    is_skip: bool = False
 
 
 @dataclass(frozen=True)

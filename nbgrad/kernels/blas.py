@@ -12,7 +12,7 @@ from .tiles import strided_product
 # Functions that Numba has for the BLAS of SciPy: letters say the dtype and what is transposed.
 _gemv = Extern("c_function", "numba_xxgemv", None)
 _gemm_of_blas = Extern("c_function", "numba_xxgemm", None)
-_room = Extern("room_like")
+room = Extern("room_like")
 
 
 def _letter(flag):
@@ -23,7 +23,7 @@ def _product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count):
     """A product of a vector takes a fifth of the time of a matrix of one row. BLAS counts columns
     first: it sees each matrix transposed. A sum over nothing is 0: of a vector BLAS would leave
     what was there."""
-    one, zero = _room(c, 1), _room(c, 1)
+    one, zero = room(c, 1), room(c, 1)
     one[0], zero[0] = 1.0, 0.0
     kind = np.uint8(100 if dtype_of(c) is DOUBLE else 115)  # d, s
     if k != 0 and n == 1 and (tb or ldb == 1):

@@ -84,7 +84,8 @@ def _enter(place, a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
 
 
 def own_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
-    """c = op(a) @ op(b) by our own kernels, for functions of the kernel IR."""
+    """c = op(a) @ op(b) by our own kernels, for functions of the kernel IR; with `ADDS` in `ta`, it
+    is added to c."""
     place = 0 if dtype_of(c) is DOUBLE else 1
     if m * n * k >= _SPREAD and _words()[LIMIT] != 1:
         place += _KINDS
@@ -107,7 +108,7 @@ def _part(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, piece):
     first = piece * _PIECE
     row, column = (first, 0) if m > n else (0, first)
     rows, columns = (min(_PIECE, m - row), n) if m > n else (m, min(_PIECE, n - column))
-    a, b = shift(a, row * (1 if ta else lda)), shift(b, column * (ldb if tb else 1))
+    a, b = shift(a, row * (1 if ta & 1 else lda)), shift(b, column * (ldb if tb else 1))
     _whole(a, b, shift(c, row * ldc + column), rows, columns, k, ta, tb, lda, ldb, ldc)
 
 
@@ -185,8 +186,8 @@ def prepare(dtype: np.dtype) -> None:
 
 def _by_numpy(dtype: Any, a: int, b: int, c: int, sizes: tuple) -> None:
     m, n, k, ta, tb, lda, ldb, ldc = sizes
-    rows = (k if ta else m, lda), (n if tb else k, ldb), (m, ldc)
-    columns = m if ta else k, k if tb else n, n
+    rows = (k if ta & 1 else m, lda), (n if tb else k, ldb), (m, ldc)
+    columns = m if ta & 1 else k, k if tb else n, n
     x, y, z = (
         np.ctypeslib.as_array((dtype * max((count - 1) * ld + width, 0)).from_address(place))
         for place, (count, ld), width in zip((a, b, c), rows, columns, strict=True)

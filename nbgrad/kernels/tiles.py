@@ -17,12 +17,16 @@ from numba.core import cgutils, types
 from ..compiler.host import widen
 from ..compiler.instruction import instruction
 
-__all__ = ["product", "strided_product"]
+__all__ = ["ADDS", "product", "strided_product"]
 
 ROWS, DEPTH = 8, 264
 _VECTOR = 64  # bytes
 _FEW_ROWS = 2 * ROWS
 """For so many rows of a it does not pay to pack b."""
+
+
+ADDS = 2
+"""Added to `ta` where a product is added to c."""
 
 
 def strided_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count=1) -> None:
@@ -31,9 +35,10 @@ def strided_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count=1) -> None:
     def matrix(p, rows, columns, ld):
         return np.lib.stride_tricks.as_strided(p, (rows, columns), (ld * p.itemsize, p.itemsize))
 
-    x = matrix(a, k, m, lda).T if ta else matrix(a, m, k, lda)
+    x = matrix(a, k, m, lda).T if ta & 1 else matrix(a, m, k, lda)
     y = matrix(b, n, k, ldb).T if tb else matrix(b, k, n, ldb)
-    matrix(c, m, n, ldc)[...] = x @ y
+    z = matrix(c, m, n, ldc)
+    z[...] = x @ y + (z if ta & ADDS else 0.0)
 
 
 class _Writer:
@@ -83,8 +88,9 @@ class _Writer:
     def stored(self, value: Any, place: Any) -> None:
         self.builder.store(value, place).align = self.align
 
-    def product(self, a, b, c, sizes, steps_a, steps_b, ldc) -> None:
-        """c = op(a) @ op(b); the steps are those to the next row and to the next column."""
+    def product(self, a, b, c, sizes, steps_a, steps_b, ldc, adds_to_c) -> None:
+        """c = op(a) @ op(b), or added to c; the steps are those to the next row and to the next
+        column."""
         (m, n, k), word, build = sizes, self.word, self.builder
         few = build.icmp_signed("<=", m, word(_FEW_ROWS))
         as_it_is = build.and_(few, build.icmp_signed("==", steps_b[1], word(1)))
@@ -92,7 +98,7 @@ class _Writer:
         once = build.select(build.icmp_signed(">", k, word(0)), k, word(1))
         with self.rounds(once, DEPTH) as (p, _):
             depth = self.smaller(word(DEPTH), build.sub(k, p))
-            adds = build.icmp_signed(">", p, word(0))
+            adds = build.or_(adds_to_c, build.icmp_signed(">", p, word(0)))
             with self.rounds(n, self.width) as (j, _):
                 columns = self.smaller(word(self.width), build.sub(n, j))
                 whole = build.icmp_signed("==", columns, word(self.width))
@@ -228,14 +234,17 @@ def _write(builder: Any, kind: Any, args: Any) -> None:
     a, b, c, m, n, k, ta, tb, lda, ldb, ldc = args
     word, one = k.type, k.type(1)
 
+    def has(flags, flag):
+        return builder.icmp_signed("!=", builder.and_(flags, word(flag)), word(0))
+
     def steps(turned, distance):
-        is_turned = builder.icmp_signed("!=", turned, word(0))
+        is_turned = has(turned, 1)
         both = (distance, one), (one, distance)
         return [builder.select(is_turned, y, x) for x, y in zip(*both, strict=True)]
 
     widen(builder.function)
     writer = _Writer(builder, kind, a.type.pointee, word)
-    writer.product(a, b, c, (m, n, k), steps(ta, lda), steps(tb, ldb), ldc)
+    writer.product(a, b, c, (m, n, k), steps(ta, lda), steps(tb, ldb), ldc, has(ta, ADDS))
 
 
 def _text(dtype: np.dtype) -> tuple[str, str]:
@@ -258,5 +267,5 @@ def _text(dtype: np.dtype) -> tuple[str, str]:
 
 @instruction(row=("written", _text))
 def product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc):
-    """c = op(a) @ op(b); integers say what is turned."""
+    """c = op(a) @ op(b); integers say what is turned, and `ta` whether it is added to c."""
     strided_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc)

@@ -8,7 +8,9 @@ import numpy as np
 from ..compiler.kernel import kernel_from_ir
 from ..core.array import Array
 from ..core.fillable import FILLABLE
+from ..core.memory import share
 from ..core.primitive import bind, shape_of
+from ..core.symbols import Symbol, recording, symbol_of
 from ..errors import GraphError, TraceError, UntrackedError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
@@ -18,7 +20,15 @@ from .packed import derivative
 from .primitive import derived, parts_of, whole
 from .signature import Signature
 
-__all__ = ["arguments", "call", "converted", "on_copies", "require_apart"]
+__all__ = [
+    "arguments",
+    "call",
+    "converted",
+    "look",
+    "on_copies",
+    "require_apart",
+    "shapes_of_results",
+]
 
 
 def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
@@ -36,11 +46,11 @@ def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
         if lost := sorted(others & varied):
             raise UntrackedError(
                 f"{signature.name} writes what depends on tracked values to its argument "
-                f"{signature.leaves[lost[0]].label}, a plain array, which would lose their "
-                "derivative: pass an array made by np.zeros_like(x) of a tracked x, or make it in "
-                f"the function{user_line()}"
+                f"{(label := signature.leaves[lost[0]].label)}, a plain array, which would lose "
+                f"their derivative: pass np.array({label}, like=x) or np.zeros_like(x) of a "
+                f"tracked x, or make the array in the function{user_line()}"
             )
-    require_apart(signature, leaves)
+    require_apart(signature, leaves, is_copying=False)
     if others:
         before = {i: np.array(leaves[i]) for i in others}
         _write_plain(f, bound, sorted(others))
@@ -48,6 +58,13 @@ def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
             leaves[i] = x
     result, written = _applied(bound, tuple(sorted(taking)))
     for i, value in zip(sorted(taking), written, strict=True):
+        if isinstance(leaves[i], Array) and value.level > leaves[i].level:
+            label = signature.leaves[i].label
+            raise GraphError(
+                f"{signature.name} writes values of an inner transformation to its argument "
+                f"{label}, an array from outside of it: pass np.array({label}, like=x) of an array "
+                f"x of the inner transformation{user_line()}"
+            )
         leaves[i][...] = value
     return result
 
@@ -62,8 +79,7 @@ def on_copies(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
     require_apart(signature, leaves)
     outs = ()
     if signature.entry.result is None:
-        moving = _moving(signature, leaves)
-        outs = tuple(sorted(signature.varied(moving) | (signature.written & set(moving))))
+        outs = tuple(sorted(signature.written))
     result, written = _applied(bound, outs)
     if signature.entry.result is None and written:
         return written[0] if len(written) == 1 else tuple(written)
@@ -88,7 +104,7 @@ def _applied(bound: Bound, outs: tuple[int, ...]) -> tuple[Any, list[Any]]:
     arrays: dict[int, Any] = {}
     for is_whole, op in ((False, derived), (True, whole)):
         chosen = [i for i in signature.returned if (kinds[i].kind != "f") == is_whole]
-        chosen = tuple([*chosen, *(() if is_whole else outs)])
+        chosen = tuple([*chosen, *(i for i in outs if (kinds[i].kind != "f") == is_whole)])
         of = derivative(signature, chosen, is_whole=is_whole)
         parts = []
         if of.count or chosen:
@@ -112,27 +128,31 @@ def arguments(bound: Bound) -> list[Any]:
         for x, leaf in zip(bound.leaves, signature.arguments, strict=True)
     ]
     if signature.returned:
-        shapes = _shapes(signature, bound.leaves)
+        shapes = shapes_of_results(signature, bound.leaves)
         kinds = [signature.leaves[i].dtype for i in signature.returned]
         found += [np.zeros(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
     return found
 
 
-def _shapes(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
+def shapes_of_results(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
     """The shapes of the arrays that the function returns. Raises TraceError if they depend on
     values that are not known yet."""
+    if not signature.returned:
+        return []
     maker = shapes_of(signature)
     given: list[Any] = []
     for i, (x, leaf) in enumerate(zip(leaves, signature.arguments, strict=True)):
-        value = _plain(x) if i in maker.reads else None
-        if value is None:
-            if i in maker.reads:
-                raise TraceError(
+        value = np.zeros(shape_of(x), leaf.dtype)
+        if i in maker.reads:
+            value = _plain(x)
+            if value is None:
+                kind, why = _unknown(x)
+                static = "" if kind is UntrackedError else "pass it as a static argument, or "
+                raise kind(
                     f"{signature.name}: the shape of its result depends on the value of its "
-                    f"argument {leaf.label}, which is not known while the call is recorded: pass "
-                    f"it as a static argument, or let the function write to an array{user_line()}"
+                    f"argument {leaf.label}, which {why}: {static}let the function write to an "
+                    f"array{user_line()}"
                 )
-            value = np.zeros(shape_of(x), leaf.dtype)
         given.append(
             leaf.dtype.type(value) if leaf.ndim is None
             else np.array(value, leaf.dtype, order="C", copy=i in signature.written or None)
@@ -154,30 +174,57 @@ def converted(x: Any, dtype: np.dtype) -> Any:
 # -- writes ---------------------------------------------------------------------------------------
 
 
-def require_apart(signature: Signature, leaves: Sequence) -> None:
-    """Raise GraphError if an array that the function writes to is an argument twice."""
+def look(f: Callable, args: tuple, options: dict[str, Any]) -> None:
+    """Raise GraphError for arguments of a transformation that are written to and share memory."""
+    if len(args) + len(options) > 1 or any(isinstance(x, tuple) for x in args):
+        bound = Bound(f, args, options)
+        require_apart(bound.signature, bound.leaves)
+
+
+def require_apart(signature: Signature, leaves: Sequence, is_copying: bool = True) -> None:
+    """Raise GraphError if an array that the function writes to shares memory with another one."""
     for i in signature.written:
         for j, other in enumerate(leaves):
-            if i != j and signature.leaves[j].ndim and _overlap(leaves[i], other):
-                a, b = (signature.leaves[k].label for k in sorted((i, j)))
-                raise GraphError(
-                    f"{signature.name} writes to {signature.leaves[i].label}, and its arguments "
-                    f"{a} and {b} share memory: pass a copy of one of them{user_line()}"
-                )
+            if i == j or not signature.leaves[j].ndim:
+                continue
+            a, b = (signature.leaves[k].label for k in sorted((i, j)))
+            why = (
+                f"{signature.name} writes to {signature.leaves[i].label}, and its arguments "
+                f"{a} and {b} share memory: pass a copy of one of them{user_line()}"
+            )
+            if _overlap(leaves[i], other, is_copying, why):
+                raise GraphError(why)
 
 
-def _overlap(x: Any, y: Any) -> bool:
-    if is_a(x, np.ndarray) and is_a(y, np.ndarray):
-        return np.shares_memory(x, y) if np.may_share_memory(x, y) else False
-    return x is y or _owner(x) is _owner(y)
+def _overlap(x: Any, y: Any, is_copying: bool, why: str) -> bool:
+    """Whether arrays share memory. Of two arguments of a compiled function, each call finds out."""
+    if isinstance(x, Array) and isinstance(y, Array):
+        if share(x, y, np.shares_memory):
+            return True
+        if not is_copying:  # two arrays that are not views have one memory until one is written to
+            return False
+    x, y = _memory(x), _memory(y)
+    if isinstance(x, Symbol) or isinstance(y, Symbol):
+        _note_apart(x, y, why)
+        return False
+    return np.may_share_memory(x, y) and np.shares_memory(x, y)
 
 
-def _owner(x: Any) -> Any:
-    """The array that a view of an array of a transformation was taken from."""
-    while (origin := getattr(x, "origin", None)) is not None:
-        if (parent := getattr(origin, "parent", None)) is None:
-            break
-        x = parent
+def _note_apart(x: Any, y: Any, why: str) -> None:
+    """Have each call of the recorded program raise an error if two arguments share memory, or an
+    argument and an array that it captures."""
+    recorder = recording.recorder
+    if recorder is None:
+        return
+    x, y = (recorder.capture(z) if is_a(z, np.ndarray) else symbol_of(z) for z in (x, y))
+    if all(z.builder is recorder and z.primitive is None for z in (x, y)):
+        recorder.apart[x, y] = why
+
+
+def _memory(x: Any) -> Any:
+    """The plain array or the symbol below all transformations."""
+    while isinstance(x, Array) and not isinstance(x, Symbol):
+        x = x.below
     return x
 
 
@@ -186,11 +233,13 @@ def _write_plain(f: Callable, bound: Bound, places: Sequence[int]) -> None:
     the function does: it is called with copies in place of the other arrays."""
     signature = bound.signature
     values = list(map(_plain, bound.leaves))
-    if any(x is None for x in values):
-        raise UntrackedError(
-            f"{signature.name} writes to its argument {signature.leaves[places[0]].label}, a plain "
-            f"array, while its call is recorded: make the array in the function{user_line()}"
-        )
+    for x, value, leaf in zip(bound.leaves, values, signature.arguments, strict=True):
+        if value is None:
+            raise UntrackedError(
+                f"{signature.name} writes to its argument {signature.leaves[places[0]].label}, a "
+                f"plain array, and its argument {leaf.label} {_unknown(x)[1]}: make the array in "
+                f"the function{user_line()}"
+            )
     signature.run(f, [
         x if i in places or i not in signature.written else np.array(x)
         for i, x in enumerate(values)
@@ -209,9 +258,24 @@ def _on_plain_copies(f: Callable, bound: Bound) -> Any:
 
 
 def _plain(x: Any) -> Any:
-    """The numbers of an array below all transformations; None while they are not known."""
+    """The numbers of an array below all transformations; None while they are not known, or if they
+    differ from sample to sample."""
     while isinstance(x, Array):
-        if x.is_batch or hasattr(x, "builder"):
+        if hasattr(x, "builder"):
             return None
+        if x.is_batch:
+            rows = _plain(x.below)
+            if rows is None or not len(rows):
+                return None if rows is None else np.zeros(x.shape, x.dtype)
+            return rows[0] if (rows == rows[:1]).all() else None
         x = x.below if hasattr(x, "node") else getattr(x, "primal", None)
     return x
+
+
+def _unknown(x: Any) -> tuple[type[Exception], str]:
+    """The error for numbers that are not known, and the reason."""
+    while isinstance(x, Array) and not hasattr(x, "builder"):
+        if x.is_batch and _plain(x.below) is not None:
+            return UntrackedError, "differs from sample to sample"
+        x = x.below if hasattr(x, "node") or x.is_batch else getattr(x, "primal", None)
+    return TraceError, "is not known while the call is recorded"

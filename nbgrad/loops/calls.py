@@ -13,13 +13,17 @@ from ..compiler.front.values import named_tuple
 from ..compiler.numba_api import config
 from ..core.array import Array
 from ..core.primitive import Proxy, shape_of
-from ..errors import NoRuleError
+from ..errors import NoRuleError, require_unmasked
 from ..runtime.kinds import is_a
+from ..runtime.lines import user_line
 from .signature import Signature
 
 __all__ = ["Bound", "python_function"]
 
-_KINDS = "fiub"
+_KINDS = frozenset([
+    np.dtype(order + kind) for order in "<>"
+    for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
+])  # fmt: skip
 
 
 def python_function(f: Any) -> FunctionType:
@@ -31,15 +35,16 @@ class Bound:
     """The arguments of one call. `leaves` are its arrays and numbers in the order of the
     parameters; numbers are arrays without axes or Python numbers."""
 
-    __slots__ = ("leaves", "signature")
+    __slots__ = ("_name", "leaves", "signature")
 
     def __init__(self, f: Callable, args: tuple, options: dict[str, Any]):
         function = python_function(f)
         every = _positional(function, args, options)
+        self._name = function.__name__
         self.leaves: list[Any] = []
         kinds = tuple([self._kind(x) for x in every])
         found = getattr(f, "targetoptions", {})
-        bounds = config.BOUNDSCHECK  # None if the environment does not say
+        bounds: Any = vars(config)["BOUNDSCHECK"]  # None if the environment does not say
         is_checked = found.get("boundscheck") if bounds is None else bounds
         divisions = found.get("error_model", "python") == "python"
         self.signature = _signature(function, kinds, f if is_checked else None, divisions)
@@ -49,14 +54,21 @@ class Bound:
         kind = type(x)
         if kind is np.ndarray or isinstance(x, Array) or is_a(x, (np.ndarray, np.generic, Proxy)):
             x = Proxy.value_of(x)
+            if kind is not np.ndarray:
+                require_unmasked(x, self._name)
             dtype, shape = x.dtype, shape_of(x)
-            if dtype.kind not in _KINDS or dtype.itemsize > 8:
+            if dtype not in _KINDS:
                 raise NoRuleError(
-                    f"an argument of dtype {dtype}: derivatives of loops take float64, float32, "
-                    "integers and bools"
+                    f"{self._name}: an argument of dtype {dtype}: derivatives of loops take "
+                    f"float64, float32, integers and bools; convert it{user_line()}"
                 )
+            if not dtype.isnative:
+                dtype = dtype.newbyteorder("=")
             self.leaves.append(x)
-            return ArrayType(dtype, len(shape)) if shape else dtype
+            if len(shape) < 2:
+                return ArrayType(dtype, 1) if shape else dtype
+            ones = tuple(i for i, n in enumerate(shape) if type(n) is int and n == 1)
+            return ArrayType(dtype, len(shape), ones=ones)
         if kind is bool or kind is int or kind is float:
             self.leaves.append(x)
             return _PYTHON[kind]
@@ -66,8 +78,8 @@ class Bound:
         if x is None or isinstance(x, (str, type, np.dtype)) or callable(x):
             return Constant(x)
         raise NoRuleError(
-            f"an argument of type {type(x).__name__}: derivatives of Numba functions take numbers, "
-            "arrays, tuples of them, None, strings and functions"
+            f"{self._name}: an argument of type {type(x).__name__}: derivatives of Numba functions "
+            f"take numbers, arrays, tuples of them, None, strings and functions{user_line()}"
         )
 
 

@@ -31,7 +31,7 @@ def with_checked_divisions(function: Function) -> Function:
         for each in statements:
             if isinstance(each, Call) and isinstance(each.function, Function):
                 each = replace(each, function=checked(each.function))
-            elif _divides(each):
+            elif isinstance(each, Assign) and _divides(each):
                 divisor, is_zero = each.operands[1], names.new("is_zero")
                 zero = literal(0, each.inner)
                 made.append(operation(is_zero, "equal", (divisor, zero), BOOL, each.inner))
@@ -42,9 +42,9 @@ def with_checked_divisions(function: Function) -> Function:
     return checked(function)
 
 
-def _divides(each: Any) -> bool:
+def _divides(each: Assign) -> bool:
     """Whether a statement divides integers by a number that may be zero."""
-    if not (isinstance(each, Assign) and isinstance(each.body, Apply) and each.dtype.kind in "iu"):
+    if not isinstance(each.body, Apply) or each.dtype.kind not in "iu":
         return False
     if each.body.function.name not in _DIVISIONS:
         return False

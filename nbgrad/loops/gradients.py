@@ -1,6 +1,7 @@
 """The value of a call and its gradient, by one kernel."""
 
 from collections.abc import Callable, Iterator, Sequence
+from inspect import CO_VARARGS
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,10 @@ class _Plan:
 
     def __init__(self, signature: Signature, positions: tuple[int, ...]):
         self._signature, result = signature, signature.entry.result
-        groups = [_leaves_of(signature, position) for position in positions]
+        kinds = signature.kinds
+        if signature.function.__code__.co_flags & CO_VARARGS:  # the last parameter is a tuple
+            kinds = (*kinds[:-1], *kinds[-1])
+        groups = [_leaves_of(kinds, position) for position in positions]
         floats = [[i for i in group if signature.leaves[i].is_float] for group in groups]
         self.fits = isinstance(result, np.dtype) and result.kind == "f" and all(floats)
         if not self.fits:
@@ -45,8 +49,7 @@ class _Plan:
         self._wrt = tuple(sorted({i for group in floats for i in group}))
         self._of = derivative(signature, (), self._wrt, is_seeded=True)
         self._groups = [
-            (signature.kinds[position], group)
-            for position, group in zip(positions, groups, strict=True)
+            (kinds[position], group) for position, group in zip(positions, groups, strict=True)
         ]
         self._dtypes = [signature.leaves[i].dtype for i in self._wrt]
         self._result: Any = result
@@ -72,9 +75,9 @@ class _Plan:
         return trees.scalar(converted(value, self._result)), gradients
 
 
-def _leaves_of(signature: Signature, position: int) -> list[int]:
+def _leaves_of(kinds: Sequence, position: int) -> list[int]:
     """The leaves of the argument at a position."""
-    counts = [_count(kind) for kind in signature.kinds]
+    counts = [_count(kind) for kind in kinds]
     start = sum(counts[:position])
     return list(range(start, start + counts[position]))
 

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..adjoints.build import names_of
+from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import Entry, array_results
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Address, Call, Function
 from ..ir.walk import walk
+from ..threads.pool import start_if_wanted
 from .packed import Derivative
+from .rows import found
+from .samples import Samples
 from .shapes import shape_function
 from .signature import Signature
 from .status import error_of
@@ -21,12 +25,13 @@ from .status import error_of
 __all__ = ["device_of", "filled", "kernel_of", "shapes_of"]
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class _Maker:
     """The kernel of a derivative for arrays and numbers; `by_address`, the device function that
     compiled programs call."""
 
-    derivative: Derivative
+    derivative: Derivative | Samples
     by_address: bool
 
     def __repr__(self) -> str:
@@ -42,25 +47,17 @@ class _Maker:
     @cached_property
     def types(self) -> dict[str, Any]:
         """The names of the arguments of the kernel: leaves, cotangent, directions, vector."""
-        of = self.derivative
-        names = [f"x{i}" for i in range(len(of.signature.leaves))]
-        names += ["ct"] if of.takes_cotangent else []
-        names += [f"d{k}_{i}" for k, moving in enumerate(of.along) for i in moving]
+        names = self.derivative.names
         return dict.fromkeys([*names, "out", *([] if self.by_address else ["status"])])
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        return Entry(self.derivative.packed(self.by_address), None, _find)
+        return Entry(self.derivative.packed(self.by_address), None, found)
 
     def text(self) -> str:
         raise NotImplementedError
 
 
-def _find(name: str) -> Any:
-    from ..kernels import scalar
-
-    return getattr(scalar, name)
-
-
+@with_open_properties
 @dataclass(frozen=True)
 class _Shapes:
     """The kernel that writes the lengths of the arrays that a function returns into a vector."""
@@ -84,7 +81,7 @@ class _Shapes:
         return shape_function(self.signature.primal, results)
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        return Entry(self.function, None, _find)
+        return Entry(self.function, None, found)
 
     def text(self) -> str:
         raise NotImplementedError
@@ -108,28 +105,38 @@ def shapes_of(signature: Signature) -> _Shapes:
 
 
 @lru_cache(maxsize=4096)
-def kernel_of(derivative: Derivative) -> Kernel:
+def kernel_of(derivative: Derivative | Samples) -> Kernel:
     """The kernel of a derivative: `kernel(leaves..., cotangent, directions..., vector)`."""
     return kernel_from_ir(_Maker(derivative, False))
 
 
 @lru_cache(maxsize=4096)
-def device_of(derivative: Derivative) -> Any:
-    """The same as a function of pointers, and of the lengths of the leaves."""
-    return kernel_from_ir(_Maker(derivative, True)).function
+def device_of(derivative: Derivative | Samples) -> Any:
+    """The same as a function of pointers, of the numbers of samples and the lengths of leaves."""
+    function: Any = kernel_from_ir(_Maker(derivative, True)).function
+    function.in_pieces = True  # perhaps: to know it takes as long as to write the program
+    return function
 
 
-def filled(derivative: Derivative, size: int, arguments: list[Any]) -> np.ndarray:
-    """The vector for arguments of the kernel. Raises what the function raises."""
-    derivative.signature.check_bounds(arguments[: len(derivative.signature.arguments)])
-    out, status = new_vector(size, derivative.dtype), np.zeros(1, np.int64)
+def filled(
+    derivative: Derivative | Samples, shape: tuple[int, ...], arguments: list[Any]
+) -> np.ndarray:
+    """The vector for arguments of the kernel, or those of all samples. Raises what the function
+    raises."""
+    signature = derivative.signature
+    if signature.checked is not None:
+        count = len(signature.arguments)
+        for each in derivative.each(arguments):
+            signature.check_bounds(each[:count])
+    out, status = new_vector(shape, derivative.dtype), np.zeros(1, np.int64)
     kernel_of(derivative)(*arguments, out, status)
+    start_if_wanted()
     if number := status.item():
-        kind, message = error_of(derivative.signature.errors[number - 1])
+        kind, message = error_of(signature.errors[number - 1])
         raise kind(message)
     return out
 
 
-def new_vector(size: int, dtype: np.dtype) -> np.ndarray:
-    """A vector that a kernel fills."""
-    return np.empty(size, dtype)
+def new_vector(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array that a kernel fills."""
+    return np.empty(shape, dtype)

@@ -13,6 +13,7 @@ import numpy as np
 from ..adjoints.build import Names, unused
 from ..adjoints.reverse import value_and_cotangents
 from ..adjoints.tangent import tangents
+from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import (
     ArrayType,
     Constant,
@@ -23,6 +24,8 @@ from ..compiler.front.functions import (
 )
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Function, Pointer
+from .library import with_library
+from .rows import found
 
 __all__ = ["Argument", "Forward", "Reverse"]
 
@@ -41,6 +44,7 @@ class Argument:
     is_result: bool = False
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class _Derivative:
     """The kernel of the derivative of a function, of which `kinds` are the types of the arguments,
@@ -63,7 +67,7 @@ class _Derivative:
     @property
     def name(self) -> str:
         inner = self.function
-        name = inner.__name__ if isinstance(inner, FunctionType) else inner.name
+        name = inner.__name__.strip("<>") if isinstance(inner, FunctionType) else inner.name
         return f"{name}_{self._mode}"
 
     @cached_property
@@ -159,7 +163,7 @@ class _Derivative:
                 parameters.append((f"{names[0]}_{i}", _INT))
         result = made.results[0] if len(made.results) == 1 else (made.results or None)
         function = Function(made.name, tuple(parameters), made.body, made.results, made.attributes)
-        return Entry(function, result, _find)
+        return Entry(with_library(function), result, found)
 
     def text(self) -> str:
         raise NotImplementedError
@@ -202,9 +206,3 @@ def _count(kind: Any) -> int:
         case ArrayType(ndim=ndim, contiguous=contiguous):
             return 1 + ndim + (0 if contiguous else ndim)
     return 1
-
-
-def _find(name: str) -> Any:
-    from ..kernels import scalar
-
-    return getattr(scalar, name)

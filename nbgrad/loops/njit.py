@@ -2,17 +2,26 @@
 
 from collections.abc import Callable
 from functools import partial
+from types import FunctionType
 from typing import Any
 
-from ..compiler.njit_arguments import answer, is_signature, with_numba
-from ..compiler.numba_api import CPUDispatcher
+from ..compiler.njit_arguments import answer, given, is_signature, with_numba
+from ..compiler.numba_api import CPUDispatcher, NumbaError
 from ..core.array import Array
 from ..core.fillable import Filled
+from ..errors import NoRuleError
 from ..transforms import trees
 from ..transforms.direct import register
-from .call import call, on_copies
+from . import ruled as ruled
+from . import stand_ins as stand_ins
+from .beyond import run
+from .call import call, look, on_copies
+from .calls import Bound
 from .gradients import value_and_gradients
+from .plan import CallPlan
+from .primitive import derived
 from .report import plan_of, source_of
+from .signature import Signature
 
 __all__ = ["njit"]
 
@@ -55,17 +64,22 @@ def njit(signature_or_function: Any = None, **options: Any) -> Any:
     (8.0, 12.0)
     """
     f = signature_or_function
-    if f is None or not callable(f) or is_signature(f):
+    if f is None or is_signature(f):
         return partial(_compiled, f, options)
     return _compiled(None, options, f)
 
 
 def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
-    trees.require_function("njit", f)
     if isinstance(f, CPUDispatcher):
         options = {**f.targetoptions, **options}
         options.pop("nopython", None)
         f = f.py_func
+    if not isinstance(f, FunctionType):
+        trees.require_function("njit", f)
+        raise TypeError(
+            f"njit: {getattr(f, '__name__', 'an object')} is of type {type(f).__name__}, and Numba "
+            "compiles functions written with def or lambda: write one that does the same"
+        )
     made: Any = with_numba(f, signatures, options)
     if isinstance(made, CPUDispatcher):  # not where Numba is disabled
         made.__class__ = Njit if signatures is None else SignedNjit
@@ -73,7 +87,27 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
 
 
 class Njit(CPUDispatcher):
-    """A function compiled by Numba, made by `nbgrad.njit`."""
+    """A function compiled by Numba, made by `nbgrad.njit`. Types of arguments for which Numba
+    refuses it are those of our own front end."""
+
+    def _compile_for_args(self, *args: Any, **options: Any) -> Any:
+        compiled: Any = super()
+        refused: set[Signature] = vars(self).setdefault("_refused", set())  # pyright: ignore
+        is_plain = not any(map(_is_array, args))
+        if not (is_plain and refused and self._signature(args) in refused):
+            try:
+                return compiled._compile_for_args(*args, **options)
+            except NumbaError as error:
+                try:
+                    signature = self._signature(args)
+                    _ = signature.primal
+                except NoRuleError:
+                    raise error from None
+                refused.add(signature)
+        return lambda *args, **options: run(self, given(self, args), options)
+
+    def _signature(self, args: tuple) -> Signature:
+        return Bound(self, given(self, args), {}).signature
 
     @property
     def source(self) -> str:
@@ -106,4 +140,5 @@ def _is_array(x: Any) -> bool:
 
 
 answer((Array, Filled), call)
-register(CPUDispatcher, on_copies, value_and_gradients)
+derived.plan_class = CallPlan
+register(CPUDispatcher, on_copies, value_and_gradients, look)

@@ -5,7 +5,7 @@ to. Its cotangents are a vector, too. So a call, with its derivatives of any ord
 arrays with one result.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from math import prod
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..adjoints.build import INT
 from ..adjoints.reverse import value_and_cotangents
+from ..compiler.forks import with_open_properties
 from ..errors import NbgradError, NoRuleError
 from ..ir.statements import Call, Function
 from ..ir.walk import with_inner
@@ -24,6 +25,7 @@ from .signature import Signature
 __all__ = ["Derivative", "derivative", "latest"]
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class Derivative:
     """The value of a call, or with `wrt` its cotangents with respect to these leaves, or the
@@ -81,6 +83,34 @@ class Derivative:
         return self.count + sum(prod(shapes[i]) for i in self.outs)
 
     @cached_property
+    def names(self) -> list[str]:
+        """The arguments of the kernel: leaves, cotangent, directions."""
+        names = [f"x{i}" for i in range(len(self.signature.leaves))]
+        names += ["ct"] if self.takes_cotangent else []
+        return [*names, *(f"d{k}_{i}" for k, moving in enumerate(self.along) for i in moving)]
+
+    @cached_property
+    def dtypes(self) -> list[np.dtype]:
+        """The dtypes of these."""
+        leaves = self.signature.leaves
+        kinds = [leaf.dtype for leaf in leaves] + [self.dtype] * self.takes_cotangent
+        return [*kinds, *(leaves[i].dtype for moving in self.along for i in moving)]
+
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        """The places of those that are numbers."""
+        leaves = self.signature.leaves
+        kinds = [*leaves, *(leaves[i] for moving in self.along for i in moving)]
+        return frozenset(
+            i if i < len(leaves) else i + self.takes_cotangent
+            for i, leaf in enumerate(kinds) if leaf.ndim is None
+        )  # fmt: skip
+
+    def each(self, arguments: list[Any]) -> Iterator[list[Any]]:
+        """The arguments of each call of the function."""
+        yield arguments
+
+    @cached_property
     def function(self) -> Function:
         """The function on the leaves and on buffers for shadows and tangents, not packed.
 
@@ -93,7 +123,9 @@ class Derivative:
             made = signature.primal
             if self.wrt is not None:
                 wanted = sorted({*self.wrt, *self.outs})
-                made = value_and_cotangents(made, [names[i] for i in wanted], lengths)
+                others = [name for i, name in enumerate(names) if i not in wanted]
+                wrt = [names[i] for i in wanted]
+                made = value_and_cotangents(made, wrt, lengths, others)
             for moving in self.along:
                 made = _tangents(made, [names[i] for i in moving], lengths)
         except NbgradError:

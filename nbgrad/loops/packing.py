@@ -25,6 +25,7 @@ from ..ir.statements import (
     Store,
     Variable,
 )
+from .library import with_library
 from .packed import Derivative
 from .status import with_status
 
@@ -91,7 +92,8 @@ class Packing:
              *(Call("freed", (x,)) for x in self._scratch)),
             (), frozenset(["exact"]),
         )  # fmt: skip
-        self.function = with_status(whole, self._status, of.signature.errors, self._scratch)
+        whole = with_status(whole, self._status, of.signature.errors, self._scratch)
+        self.function = with_library(whole)
 
     # -- parameters -------------------------------------------------------------------------------
 

@@ -17,10 +17,10 @@ from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..ir.affine import Axis
 from .kernels import device_of, filled
 from .packed import Derivative
-from .signature import Leaf
+from .samples import Samples, samples_of
 from .status import error_of
 
-__all__ = ["derived", "parts_of"]
+__all__ = ["called", "contiguous", "derived", "parts_of", "whole"]
 
 
 def parts_of(of: Derivative, vector: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
@@ -66,13 +66,19 @@ class _Derived(Primitive):
         return Aval.of((of.size(shapes),), of.dtype)
 
     def evaluate(self, *args, of: Derivative):
-        leaves = of.signature.leaves
-        shapes = [shape_of(x) for x in args[: len(leaves)]]
-        kinds: list[Leaf | None] = [*leaves]
-        kinds += [None] * of.takes_cotangent
-        kinds += [leaves[i] for moving in of.along for i in moving]
-        given = [_as_argument(x, kind, of.dtype) for x, kind in zip(args, kinds, strict=True)]
-        return filled(of, of.size(shapes), given)
+        shapes = [shape_of(x) for x in args[: len(of.signature.leaves)]]
+        numbers = of.numbers
+        given = [
+            _number(x, kind) if i in numbers else contiguous(x, kind)
+            for i, (x, kind) in enumerate(zip(args, of.dtypes, strict=True))
+        ]
+        return filled(of, (of.size(shapes),), given)
+
+    def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
+        from .batching import mapped, whole_mapped  # which know this
+
+        op = whole_mapped if self is whole else mapped
+        return bind(op, *args, samples=samples_of(params["of"], (tuple(batched),)))
 
     def pullback(self, ct, out, args, need, **params):
         of: Derivative = params["of"]
@@ -157,25 +163,29 @@ class _Derived(Primitive):
 
     def form(self, graph, symbol, *args):
         of: Derivative = symbol.params["of"]
-        if of.signature.checked is not None:
-            raise of.signature.refusal("compiled programs do not check indices (boundscheck=True)")
-        leaves = of.signature.leaves
-        kinds = [leaf.dtype for leaf in leaves]
-        kinds += [of.dtype] * of.takes_cotangent
-        kinds += [leaves[i].dtype for moving in of.along for i in moving]
-        given = [
-            graph.broadcast(graph.cast(x, kind), x.shape or (1,))  # numbers are passed by address
-            for x, kind in zip(args, kinds, strict=True)
-        ]
-        lengths = tuple(n for x in args[: len(leaves)] for n in x.shape)
-        (size,) = symbol.shape
-        whole = graph.call((size + 1,), of.dtype, given, device_of(of), lengths)
-        status = graph.view(whole, [Axis(None, size, 0)], ())
-        for i, error in enumerate(of.signature.errors):
-            number = graph.full(i + 1, (), of.dtype)
-            holds = graph.map("x != y", (status, number), np.dtype(bool))
-            graph.require(holds, *error_of(error))
-        return graph.view(whole, [Axis(0, 0, 1)], (size,))
+        lengths = [n for x in args[: len(of.signature.leaves)] for n in x.shape]
+        return called(graph, of, args, lengths, symbol.shape)
+
+
+def called(
+    graph: Any, of: Derivative | Samples, args: Sequence, lengths: Sequence, shape: tuple
+) -> Any:  # fmt: skip
+    """The value of an op in a compiled program, and the checks for what the function raises."""
+    signature = of.signature
+    if signature.checked is not None:
+        raise signature.refusal("compiled programs do not check indices (boundscheck=True)")
+    given = [
+        graph.broadcast(graph.cast(x, kind), x.shape or (1,))  # numbers are passed by address
+        for x, kind in zip(args, of.dtypes, strict=True)
+    ]
+    size = prod(shape)
+    every = graph.call((size + 1,), of.dtype, given, device_of(of), tuple(lengths))
+    status = graph.view(every, [Axis(None, size, 0)], ())
+    for i, error in enumerate(signature.errors):
+        number = graph.full(i + 1, (), of.dtype)
+        holds = graph.map("x != y", (status, number), np.dtype(bool))
+        graph.require(holds, *error_of(error))
+    return graph.reshape(graph.view(every, [Axis(0, 0, 1)], (size,)), shape)
 
 
 derived = _Derived("njit")
@@ -192,11 +202,8 @@ whole = _Whole("njit")
 whole.plans = Unplanned()
 
 
-def _as_argument(x: Any, kind: Leaf | None, dtype: np.dtype) -> Any:
-    """An argument as the kernel takes it: a contiguous array, or a number."""
-    if kind is not None and kind.ndim is None:
-        return _number(x, kind.dtype)
-    dtype = dtype if kind is None else kind.dtype
+def contiguous(x: Any, dtype: np.dtype) -> Any:
+    """An array as the kernel takes it."""
     if type(x) is np.ndarray and x.flags.carray and x.dtype == dtype:
         return x
     return np.array(x, dtype, order="C")

@@ -29,20 +29,40 @@ def plan_of(dispatcher: Any) -> str:
     signature, lines = of.signature, _Lines(of.signature)
     leaves = signature.leaves
     wanted = [leaves[i].name for i in sorted({*(of.wrt or ()), *of.outs})]
-    found = recorded(signature.primal, wanted, signature.lengths)
+    found, states, threads = recorded(signature.primal, wanted, signature.lengths)
     head = f"{signature.name}: gradient with respect to " + ", ".join(
         dict.fromkeys(leaves[i].label for i in of.wrt or ())
     )
-    if not found:
-        return f"{head}\nnothing is recorded: the reverse sweep finds all that it reads"
+    on_threads = [
+        f"rounds of {_plain(loop.axis)} run on {note}"
+        for loop, note in threads.items() if isinstance(loop, For) and not loop.checkpoint
+    ]  # fmt: skip
+    if not found and not states:
+        nothing = "nothing is recorded: the reverse sweep finds all that it reads"
+        return "\n".join([head, nothing, *on_threads])
     groups: dict[tuple, list[Recorded]] = {}
     for each in found:
         groups.setdefault(tuple(map(id, each.loops)), []).append(each)
     text = [head]
+    for loop, state in states.items():
+        text.append(f"each segment of {_plain(_steps(loop).axis)}: a copy of the state")
+        text += [f"    {_plain(name)}: 8 bytes" for name in state.variables]
+        text += [f"    {_plain(name)}: 8 bytes an element" for name in state.buffers]
     for group in groups.values():
-        text.append(f"{_loops(group[0].loops)}: {8 * len(group)} bytes")
+        loops = group[0].loops
+        segments = [_plain(_steps(x).axis) for x in loops if x in states]
+        kept = f", for one segment of {', '.join(segments)} at a time" if segments else ""
+        loops = [x for x in loops if x not in states]
+        text.append(f"{_loops(loops)}: {8 * len(group)} bytes{kept}")
         text += [f"    {_reason(each)}{lines.note(each.name, each.buffer)}" for each in group]
-    return "\n".join(text)
+    if states:
+        text.append("a loop over range keeps the bytes of all its rounds, and no copies")
+    return "\n".join([*text, *on_threads])
+
+
+def _steps(loop: Any) -> For:
+    """The loop over the rounds of a segment."""
+    return next(x for x in loop.body if isinstance(x, For))
 
 
 def _loops(loops: Sequence[Any]) -> str:
@@ -59,8 +79,10 @@ def _plain(name: Any) -> str:
 def _reason(each: Recorded) -> str:
     if each.buffer is not None:
         return f"the element of {_plain(each.buffer)} that is overwritten, which is read before"
-    name = _plain(each.name)
-    return f"{name or 'a value'}: what it is computed from is overwritten"
+    name = _plain(each.name) or "a value"
+    if each.is_dear:
+        return f"{name}: computing it again takes longer"
+    return f"{name}: what it is computed from is overwritten"
 
 
 class _Lines:

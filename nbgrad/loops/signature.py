@@ -12,6 +12,7 @@ import numpy as np
 from ..adjoints.activity import active_names
 from ..adjoints.build import Names
 from ..adjoints.inline import inlined
+from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import (
     ArrayResult,
     ArrayType,
@@ -46,6 +47,7 @@ class Leaf:
         return self.dtype.kind == "f"
 
 
+@with_open_properties
 @dataclass(frozen=True, eq=False)
 class Signature:
     """A function and the types of its arguments."""
@@ -84,7 +86,7 @@ class Signature:
 
     @property
     def name(self) -> str:
-        return self.function.__name__
+        return self.function.__name__.strip("<>")  # of a lambda expression
 
     @property
     def place(self) -> str:

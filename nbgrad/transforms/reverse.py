@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,7 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     (np.float64(3.0), np.float64(2.0))
     """
     trees.require_function("vjp", f)
+    direct.look(f, primals, options)
     primals, options = tuple(map(kept, primals)), kept(options) if options else options
     run = Run("vjp", f, primals, range(len(primals)), options)
     result, aux = with_aux("vjp", run.result) if has_aux else (run.result, None)
@@ -211,8 +213,10 @@ def existing(op: str, argnums: Any, positions: tuple[int, ...], count: int) -> t
 def _value_and_gradients(
     op: str, f: Callable, args: tuple, positions: tuple[int, ...], options: dict, has_aux: bool
 ) -> tuple[Any, tuple]:
-    if not has_aux and (found := direct.value_and_gradients(f, args, positions, options)):
-        return found
+    if type(f) is not FunctionType and not has_aux:
+        found = direct.value_and_gradients(f, args, positions, options)
+        if found is not None:
+            return found
     run = Run(op, f, args, positions, options)
     out, aux = with_aux(op, run.result) if has_aux else (run.result, None)
     if type(out) is TrackedArray and not run.level and out.aval.size == 1:

@@ -1,5 +1,9 @@
 """The language of functions with loops: values bit by bit as Numba's, and gradients."""
 
+# pyright: reportPossiblyUnboundVariable=false
+
+from typing import Any
+
 import numba
 import numpy as np
 import pytest
@@ -20,7 +24,7 @@ def results(out):
 @pytest.mark.parametrize(("function", "args"), CASES, ids=[f.__name__ for f, _ in CASES])
 def test_value_and_gradient(function, args):
     is_plain = function in [each for each, _ in names.PLAIN]
-    theirs = function if is_plain else numba.njit(function)
+    theirs: Any = function if is_plain else numba.njit(function)
     wanted = results(theirs(*copied(args)))
     floats = tuple(i for i, x in enumerate(args) if np.asarray(x).dtype == float)
     maker = Exact(function, kinds(args), floats)

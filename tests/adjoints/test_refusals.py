@@ -13,16 +13,25 @@ from nbgrad.compiler.front.syntax import Unsupported
 DOUBLE, INT = np.dtype(float), np.dtype(np.int64)
 # The body of a function of (x, n, a), what the error names, and the line.
 REFUSED = {
-    "a list": ("s = 0.0\nb = [v for v in a]\nreturn s", "ListComp", 2),
-    "a dict": ("b = {1: x}\nreturn x", "Dict", 1),
-    "an f-string": ("b = f'{x}'\nreturn x", "JoinedStr", 1),
-    "a lambda": ("f = lambda t: t\nreturn f(x)", "Lambda", 1),
-    "a function inside": ("def f(t):\n    return t\nreturn f(x)", "FunctionDef", 1),
-    "with": ("with x:\n    pass\nreturn x", "With", 1),
-    "try": ("try:\n    x = 2.0\nexcept ValueError:\n    pass\nreturn x", "Try", 1),
-    "yield": ("yield x", "Yield", 1),
-    "import": ("import math\nreturn x", "Import", 1),
-    "global": ("global q\nreturn x", "Global", 1),
+    "a list": ("s = 0.0\nb = [v for v in a]\nreturn s", "a list: np.array", 2),
+    "a dict": ("b = {1: x}\nreturn x", "a dictionary: use arrays", 1),
+    "an f-string": ("b = f'{x}'\nreturn x", "an f-string", 1),
+    "a decorated function inside": (
+        "@helper\ndef f(t):\n    return t\nreturn f(x)", "a decorator of f", 2),
+    "with": ("with x:\n    pass\nreturn x", "with: write", 1),
+    "try": ("try:\n    x = 2.0\nexcept ValueError:\n    pass\nreturn x", "try: test", 1),
+    "yield": ("yield x", "a generator: fill", 1),
+    "import": ("import math\nreturn x", "an import inside", 1),
+    "global": ("global q\nreturn x", "global: return", 1),
+    "a match": ("match n:\n    case 1:\n        return x\nreturn x", "match: use if", 1),
+    "a list that grows": ("b = []\nb.append(x)\nreturn x", "append of a list: use an array", 2),
+    "hidden state": ("return x * np.random.normal()", "draw from nbgrad.random", 1),
+    "a list of two loops": (
+        "return np.sum(np.array([v * w for v in a for w in a]))", "a list with two `for`", 1),
+    "a ragged list": (
+        "return np.sum(np.array([[v for v in a[:i]] for i in range(n)]))", "inner loop depends", 1),
+    "a list of tuples": ("return np.array([(v, v) for v in a])[0]", "a list of arrays or", 1),
+    "eigenvalues": ("w = np.linalg.eigh(a[:, None] * a)\nreturn x", "a call of np.linalg.eigh", 1),
     "recursion": ("return recursive(x, n)", "which calls itself", 1),
     "a missing argument": ("return helper(x)", "helper without the argument y", 1),
     "an unknown argument": ("return helper(x, z=x)", "helper with the argument z", 1),
@@ -32,7 +41,7 @@ REFUSED = {
     "a function of any keywords": ("return keywords(x)", "takes any keywords", 1),
     "an unknown function": ("return x + sorted(a)", "a call of sorted", 1),
     "a slice as an argument": ("return helper(x, a[slice(1, 2)])", "a call of slice", 1),
-    "a lambda from outside": ("return square(x)", "whose source is not found", 1),
+    "a function without a source": ("return unsourced(x)", "whose source is not found", 1),
     "a call of a number": ("return x(2.0)", "a call of a value", 1),
     "an unknown name": ("y = x\nreturn y + unknown", "unknown, which is not defined", 2),
     "read before assigned": ("y = z\nz = x\nreturn y", "z, which may be read before", 1),
@@ -64,7 +73,7 @@ def helper(x, y):
     return x * y
 
 
-square = lambda x: x * x  # noqa: E731
+unsourced = eval("lambda x: x * x")
 
 
 def keywords(x, **options):
@@ -85,7 +94,7 @@ def test_refused(name):
     whole = head + "".join(f"    {each}\n" for each in body.splitlines())
     function = function_of(whole)
     function.__globals__.update(
-        helper=helper, keywords=keywords, square=square, recursive=recursive, Point=Point
+        helper=helper, keywords=keywords, unsourced=unsourced, recursive=recursive, Point=Point
     )
     with pytest.raises(Unsupported, match=re.escape(text)) as refused:
         entry_of(function, (DOUBLE, INT, ArrayType(DOUBLE, 1)))

@@ -22,12 +22,13 @@ def test_the_source_has_the_lines_of_the_user():
 def test_the_plan_says_what_is_recorded():
     f = nbgrad.njit(sweeps)
     nbgrad.grad(f)(np.ones((3, 4)), 2)
-    assert f.plan.splitlines()[1:] == [
-        "nothing is recorded: the reverse sweep finds all that it reads"
+    assert f.plan.splitlines()[1:3] == [
+        "nothing is recorded: the reverse sweep finds all that it reads",
+        "rounds of t run on one thread: they may read and write the same element of a",
     ]
     f = nbgrad.njit(garch)
     nbgrad.grad(f, argnums=(0, 1))(np.full(3, 0.2), np.ones(4))
-    assert f.plan.splitlines() == [
+    assert f.plan.splitlines()[:3] == [
         "garch: gradient with respect to p, r",
         "each round of t: 8 bytes",
         "    h: what it is computed from is overwritten",
@@ -38,3 +39,21 @@ def test_the_plan_says_what_is_recorded():
     assert f.plan.splitlines()[1] == "each round of t, i: 8 bytes"
     assert "the element of u that is overwritten, which is read before" in f.plan
     assert f"({line + 6}: " in f.plan
+
+
+def test_the_plan_says_what_steps_keep():
+    @nbgrad.njit
+    def powers(u, n):
+        total = 0.0
+        for _ in nbgrad.steps(n):
+            for i in range(u.size):
+                u[i] = u[i] * u[i]
+                total += u[i]
+        return total
+
+    nbgrad.grad(powers)(np.ones(9), 30)
+    lines = powers.plan.splitlines()
+    assert lines[1].startswith("each segment of ") and lines[1].endswith(": a copy of the state")
+    assert "    u: 8 bytes an element" in lines
+    assert any(line.endswith("8 bytes, for one segment of _ at a time") for line in lines)
+    assert lines[-1] == "a loop over range keeps the bytes of all its rounds, and no copies"

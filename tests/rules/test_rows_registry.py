@@ -21,9 +21,10 @@ from nbgrad.core.primitive import Primitive, bind
 from nbgrad.rules.families import Custom, Elementwise, Linear, reals, sample
 
 PACKAGE = Path(nbgrad.__file__).parent
-# Scalar functions have names of their own, many of them those of rows: kernels/, ir/ and compiler/
-# make them, and __init__.py and some rooms export those that are functions of SciPy.
-SCALAR_CODE = ("kernels", "ir", "compiler", "rules", "linalg", "special", "stats", "__init__.py")
+# Scalar functions have names of their own, many of them those of rows: kernels/, ir/, compiler/
+# and adjoints/ make them, and __init__.py and some rooms export those that are functions of SciPy.
+SCALAR_CODE = ("adjoints", "compiler", "ir", "kernels", "linalg", "rules", "special", "stats",
+               "__init__.py")  # fmt: skip
 
 
 def _lists_ops(node: ast.AST, names: set[str]) -> bool:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 __all__ = [
-    "cholesky", "determinant", "inverse", "places_in_order", "places_left", "places_right",
-    "solve_matrix", "solve_vector",
+    "cholesky", "covariance", "determinant", "inverse", "places_in_order", "places_left",
+    "places_right", "solve_matrix", "solve_vector",
 ]  # fmt: skip
 
 
@@ -129,6 +129,12 @@ def cholesky(a):
                 part -= factor[i, k] * factor[j, k]
             factor[i, j] = part / root
     return factor
+
+
+def covariance(m):
+    """The covariances of variables, of which each row holds the observations."""
+    apart = m - m.mean(axis=1)[:, None]
+    return apart @ apart.T / (m.shape[1] - 1.0)
 
 
 def places_in_order(a):

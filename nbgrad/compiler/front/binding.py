@@ -1,7 +1,7 @@
 """Functions of users, and the arguments of their calls."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -9,14 +9,38 @@ from .functions import parameter_names
 from .syntax import Unsupported
 from .values import Known, Value
 
-__all__ = ["bound", "python_function"]
+__all__ = ["bound", "python_function", "stand_in", "stand_in_by", "unwrap_by"]
+
+
+_stand_ins: list[Callable[..., Callable | None]] = []
+
+
+def stand_in_by(find: Callable[..., Callable | None]) -> None:
+    """Have calls of functions read as those of others: `find(function, operands, named)`."""
+    _stand_ins.append(find)
+
+
+def stand_in(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Any:
+    """The function that is read for a call: as a rule, the function itself."""
+    others = (find(function, operands, named) for find in _stand_ins)
+    return next((x for x in others if x is not None), function)
+
+
+_inside: list[Callable[[Any], Any]] = []
+
+
+def unwrap_by(inside: Callable[[Any], Any]) -> None:
+    """Have `inside(function)` asked for the Python function of an object; None for any other."""
+    _inside.append(inside)
 
 
 def python_function(function: Any) -> FunctionType | None:
-    """The Python function of a function, or of one that Numba compiles."""
+    """The Python function of a function, or of one that Numba or another room compiles."""
     if isinstance(function, FunctionType):
         return function
     inner = getattr(function, "py_func", None)
+    for inside in _inside:
+        inner = inner or inside(function)
     return inner if isinstance(inner, FunctionType) else None
 
 

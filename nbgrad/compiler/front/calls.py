@@ -1,6 +1,6 @@
 """Calls of functions that are known at compile time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -12,10 +12,13 @@ from ...ir.statements import Address, Call, Function, Store
 from ...ir.walk import walk
 from . import arithmetic as arithmetic
 from .arrays import in_memory, is_array
-from .binding import bound, python_function
+from .binding import bound, python_function, stand_in
+from .elementwise import each_element
 from .emit import FunctionBuilder
 from .functions import Entry, array_results, entry_of, flattened, type_of
-from .scalars import scalar_arguments, scalar_row
+from .nested import Inner
+from .refusals import described
+from .scalars import other_row, scalar_arguments, scalar_row
 from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
 from .values import BOOL, Known, Value, named_tuple, rebuilt
@@ -30,10 +33,14 @@ def call(
     """A call of a function that is known at compile time."""
     from .array_calls import array_call  # which calls functions of numbers
 
+    function = stand_in(function, operands, named)
     row = scalar_row(function)
     if row is None or any(map(is_array, operands)):
         if (found := array_call(emit, function, operands, named)) is not None:
             return found
+    has_arrays = any(map(is_array, [*operands, *named.values()]))
+    if row is None and (other := other_row(function, has_arrays)) is not None:
+        return _each(emit, other, operands, named, has_arrays)
     operands = [in_memory(emit, x) for x in operands]
     named = {name: in_memory(emit, x) for name, x in named.items()}
     if hasattr(function, "row"):
@@ -42,13 +49,29 @@ def call(
         return _instruction(emit, function, operands)
     if row is not None:
         return row(emit, *scalar_arguments(function, operands, named))
+    if isinstance(function, Inner):
+        return _inner(emit, function, operands, named)
     if (python := python_function(function)) is not None:
         return _function(emit, python, bound(python, operands, named))
     if isinstance(function, type) and hasattr(function, "_fields"):
         return _named_tuple(function, operands, named)
     if not named and len(operands) == 1 and (dtype := _dtype_of_class(function)) is not None:
         return _converted(emit, operands[0], function, dtype)
-    raise Unsupported(f"a call of {getattr(function, '__name__', repr(function))}")
+    raise Unsupported(described(function))
+
+
+def _each(
+    emit: FunctionBuilder, row: Callable[..., Value], operands: Sequence[Value],
+    named: Mapping[str, Value], of_elements: bool,
+) -> Value:  # fmt: skip
+    """A function of numbers, or of the elements of arrays."""
+
+    def compute(*xs: Value) -> Value:
+        count = len(operands)
+        return row(emit, *xs[:count], **dict(zip(named, xs[count:], strict=True)))
+
+    every = [*operands, *named.values()]
+    return each_element(emit, compute, every) if of_elements else compute(*every)
 
 
 def _named_tuple(kind: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Value:
@@ -105,9 +128,24 @@ def _function(emit: FunctionBuilder, function: FunctionType, operands: Sequence[
             ) from None
     if "part" in getattr(function, "attributes", ()) and definition_of(function).ends_once:
         return read_in_place(emit, function, operands)
+    if any(isinstance(x, Known) and isinstance(x.value, Inner) for x in operands):
+        return read_in_place(emit, function, operands)
     entry = entry_of(function, tuple(map(type_of, operands)))
     if array_results(entry.result):
         return read_in_place(emit, function, operands)
+    return called(emit, entry, operands)
+
+
+def _inner(
+    emit: FunctionBuilder, function: Inner, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    """A function that is defined inside of a function."""
+    outer = function.captured()
+    python = function.at(outer)
+    operands = [*bound(python, operands, named), *outer]
+    entry = entry_of(function, tuple(map(type_of, operands)))
+    if array_results(entry.result):
+        return read_in_place(emit, python, operands[: len(operands) - len(outer)])
     return called(emit, entry, operands)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...ir.statements import Literal
 from .emit import FunctionBuilder
+from .nested import Held
 from .syntax import Unsupported
 from .values import INT, Array, Known, Number, Value
 
@@ -13,8 +14,11 @@ __all__ = ["outer_value"]
 
 
 def outer_value(emit: FunctionBuilder, value: Any) -> Value:
-    """The value of a name from outside of a function. An array is read where it is: the function
-    keeps it, and sees what is written to it later."""
+    """The value of a name from outside of a function; a function that is defined inside of another
+    has values. An array is read where it is: the function keeps it, and sees what is written to it
+    later."""
+    if isinstance(value, Held):
+        return value.value
     if not isinstance(value, np.ndarray) or not value.ndim:
         return Known(value)
     if value.dtype.kind not in "fiub" or not value.dtype.isnative:

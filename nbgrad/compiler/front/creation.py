@@ -51,7 +51,7 @@ def full(
     return constant(emit, shape_from(emit, shape), fill_value, own)
 
 
-@function_row(np.empty)
+@function_row(np.empty, np.ndarray)
 def empty(emit: FunctionBuilder, shape: Value, dtype: "Value | None" = None) -> Value:
     return fresh(emit, shape_from(emit, shape), dtype_from(dtype, DOUBLE))
 

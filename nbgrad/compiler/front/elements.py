@@ -10,6 +10,7 @@ from ...ir.affine import ZERO, Affine, variable
 from ...ir.statements import Allocate, Literal, Raise
 from .captured import outer_value
 from .emit import FunctionBuilder
+from .refusals import growing
 from .syntax import Unsupported
 from .values import DOUBLE, INT, UINT, Array, Known, Lazy, Method, Number, Place, Value
 
@@ -186,7 +187,7 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
             return outer_value(emit, getattr(holder.value, name))
         except AttributeError:
             pass
-    raise Unsupported(f"the attribute {name}")
+    raise Unsupported(growing(name))
 
 
 def _known_element(emit: FunctionBuilder, numbers: Any, index: Value) -> Value:

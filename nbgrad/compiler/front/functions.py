@@ -11,10 +11,11 @@ import numpy as np
 from numba.core import types
 
 from ...ir.scalar import NAMES
-from ...ir.statements import Address, Function, Operand, Pointer, Return
+from ...ir.statements import Address, Function, Literal, Operand, Pointer, Return
 from .emit import FunctionBuilder, address_of
+from .nested import Inner
 from .syntax import Unsupported
-from .values import INT, Array, Known, Number, Place, Value, dtype_of, named_tuple, rebuilt
+from .values import INT, KNOWN_0, Array, Known, Number, Place, Value, dtype_of, named_tuple, rebuilt
 
 __all__ = [
     "ArrayResult",
@@ -34,12 +35,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ArrayType:
-    """The type of an array; one that is contiguous has no strides."""
+    """The type of an array; one that is contiguous has no strides. The axes `ones` have length 1,
+    and are broadcast."""
 
     dtype: np.dtype
     ndim: int
     contiguous: bool = True
     mutable: bool = True
+    ones: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,9 +120,13 @@ def _read(function: Any, kinds: tuple) -> Entry:
 
     if (maker := getattr(function, "maker", None)) is not None:
         return maker.entry(kinds)
+    inner = function if isinstance(function, Inner) else None
+    outer = inner.names if inner else ()
+    if inner:
+        function = inner.at([KNOWN_0] * len(outer))
     if not isinstance(function, FunctionType) or hasattr(function, "row"):
         return _of_call(function, kinds)
-    names = parameter_names(function)
+    names = (*parameter_names(function), *outer)
     if len(names) != len(kinds):
         raise Unsupported("a call with another number of arguments")
     wanted: Any = ()
@@ -128,6 +135,9 @@ def _read(function: Any, kinds: tuple) -> Entry:
         emit = FunctionBuilder()
         parameters: list[tuple[str, Any]] = []
         arguments = [_parameter(emit, *each, parameters) for each in zip(names, kinds, strict=True)]
+        if inner:
+            count = len(arguments) - len(outer)
+            function, arguments = inner.at(arguments[count:]), arguments[:count]
         walk = Walk(emit, function, arguments, result=wanted, noted=noted)
         try:
             body = walk.run()
@@ -225,9 +235,11 @@ def _parameter(
             return rebuilt(kind, [_parameter(emit, name, each, parameters) for each in kind])
         case Pointer(dtype):
             return Place(passed(name, kind), dtype)
-        case ArrayType(dtype, ndim, contiguous, mutable):
+        case ArrayType(dtype, ndim, contiguous, mutable, ones):
             place = Place(passed(name, Pointer(dtype)), dtype)
-            shape = tuple(Number(passed(f"{name}_n{i}", INT), INT, True) for i in range(ndim))
+            lengths = [Number(passed(f"{name}_n{i}", INT), INT, True) for i in range(ndim)]
+            one = Number(Literal(1, INT), INT, True)
+            shape = tuple(one if i in ones else length for i, length in enumerate(lengths))
             if contiguous:
                 return Array(place, shape, None, mutable)
             strides = tuple(Number(passed(f"{name}_s{i}", INT), INT) for i in range(ndim))
@@ -245,7 +257,8 @@ def type_of(value: Value) -> Any:
         case Place(dtype=dtype):
             return Pointer(dtype)
         case Array(place, shape, strides, mutable):
-            return ArrayType(place.dtype, len(shape), strides is None, mutable)
+            ones = tuple(i for i, x in enumerate(shape) if x.operand == Literal(1, INT))
+            return ArrayType(place.dtype, len(shape), strides is None, mutable, ones)
         case tuple():
             return rebuilt(value, map(type_of, value))
     if not isinstance(value, Known):

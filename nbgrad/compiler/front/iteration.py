@@ -17,8 +17,8 @@ from .syntax import Unsupported
 from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
-    "Chosen", "Enumerated", "Items", "Range", "bound", "chosen", "items_of", "made_by", "one_type",
-    "takes",
+    "Chosen", "Enumerated", "Items", "ParallelRange", "Range", "bound", "chosen", "items_of",
+    "made_by", "one_type", "rounds", "takes",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -43,7 +43,7 @@ class Range:
     @property
     def count(self) -> Value:
         if self._count is None:
-            self._count = self._emit.settled(_rounds(self._emit, self.start, self.stop, self.step))
+            self._count = self._emit.settled(rounds(self._emit, self.start, self.stop, self.step))
         return self._count
 
     def at(self, k: Value) -> Value:
@@ -54,6 +54,10 @@ class Range:
 
     def as_item(self, number: Number) -> Number:
         return self._emit.cast(number, self.dtype)
+
+
+class ParallelRange(Range):
+    """`prange(start, stop, step)`"""
 
 
 class Elements:
@@ -138,7 +142,7 @@ def takes(function: Any, make: type) -> None:
 def made_by(function: Any) -> Any:
     """The class of the iterables that a function makes; None for any other function."""
     if getattr(function, "__name__", "") == "prange":  # Numba's
-        return Range
+        return ParallelRange
     try:
         return _MAKERS.get(function)
     except TypeError:  # not hashable
@@ -204,7 +208,7 @@ def _wide(emit: FunctionBuilder, bound: Value) -> Value:
     return emit.cast(bound, INT)
 
 
-def _rounds(emit: FunctionBuilder, start: Value, stop: Value, step: Value) -> Value:
+def rounds(emit: FunctionBuilder, start: Value, stop: Value, step: Value) -> Value:
     """How many numbers a range has; below 0 if none and the step is 1 or -1."""
     if isinstance(step, Known) and step.value != 0:
         low, high = (start, stop) if step.value > 0 else (stop, start)

@@ -1,17 +1,26 @@
 """Products of arrays, and linear algebra as loops that are read like any other function."""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FunctionType
+from typing import NamedTuple
 
 import numpy as np
 
+from ...ir.affine import Affine
+from ...ir.reductions import SUM
+from ...ir.statements import Accumulate, For, Store
 from . import algebra, reductions
-from .array_table import function_row
+from .array_table import function_row, known_of
 from .arrays import (
+    assign,
+    broadcast,
+    count_of,
     fresh,
     in_memory,
     is_array,
+    is_one,
     lazy,
     nest,
     number,
@@ -21,9 +30,10 @@ from .arrays import (
 )
 from .elements import row_strides
 from .elementwise import each_element, loop_dtype
-from .emit import FunctionBuilder
+from .emit import FunctionBuilder, address_of
 from .syntax import Unsupported
-from .values import DOUBLE, Array, Known, Lazy, Value
+from .values import DOUBLE, INT, KNOWN_0, KNOWN_1, Array, Known, Lazy, Number, Place, Value
+from .views import transposed
 
 __all__ = ["matmul", "outer"]
 
@@ -38,49 +48,143 @@ def _dense(emit: FunctionBuilder, x: Value) -> Lazy:
 def matmul(emit: FunctionBuilder, x1: Value, x2: Value) -> Value:
     if not (is_array(x1) and is_array(x2)):
         raise Unsupported("the matrix product of a number")
-    x, y = _dense(emit, x1), _dense(emit, x2)
-    if not x.shape or not y.shape:
+    ranks = len(shape_of(x1)), len(shape_of(x2))
+    if not all(ranks):
         raise Unsupported("the matrix product of an array without axes")
-    inner = y.shape[-2:][0]
-    require_same(emit, x.shape[-1], inner)
-    dtype = loop_dtype(emit, [x, y])
-    if max(len(x.shape), len(y.shape)) > 2:
+    dtype = loop_dtype(emit, [x1, x2])
+    if min(ranks) == 1 and max(ranks) < 3:
+        if ranks == (1, 1) or isinstance(x1, Lazy) or isinstance(x2, Lazy):
+            return _with_vector(emit, x1, x2, dtype)
+    x, y = _matrices(emit, x1, dtype), _matrices(emit, x2, dtype)
+    require_same(emit, x.shape[-1], y.shape[-2:][0])
+    if max(ranks) > 2:
         return _stacked(emit, x, y, dtype)
-    rows, columns = x.shape[:-1], y.shape[1:]
-
-    def total(left: tuple, right: tuple) -> Value:
-        found = emit.accumulator(Known(0), dtype)
-        with nest(emit, x.shape[-1:]) as (k,):
-            both = emit.cast(x.element([*left, k]), dtype), emit.cast(y.element([k, *right]), dtype)
-            product = emit.operation(operator.mul, *both)
-            emit.accumulate(found, emit.operation(operator.add, found, product))
-        return emit.settled(found)
-
-    if not rows and not columns:
-        return total((), ())
-    made = fresh(emit, (*rows, *columns), dtype)
-    strides = row_strides(emit, made)
-    with nest(emit, made.shape) as at:
-        found = total(at[: len(rows)], at[len(rows) :])
-        emit.store(made.place, position_of(emit, strides, at), found)
+    made = _zeros(emit, (*x.shape[:-1], *y.shape[1:]), dtype)
+    c = _as_matrix(emit, made, ranks[0] == 1)
+    _add_product(emit, c, _as_matrix(emit, x, True), _as_matrix(emit, y, False))
     return made
 
 
-def _stacked(emit: FunctionBuilder, x: Lazy, y: Lazy, dtype: np.dtype) -> Value:
+def _with_vector(emit: FunctionBuilder, x1: Value, x2: Value, dtype: np.dtype) -> Value:
+    """A product with a vector, of elements that are computed where they are used: those of a matrix
+    are used once."""
+    left, right = (lazy(emit, x) if len(shape_of(x)) == 2 else _dense(emit, x) for x in (x1, x2))
+    require_same(emit, left.shape[-1], right.shape[0])
+
+    def product(x: Value, y: Value) -> Number:
+        both = emit.cast(x, dtype), emit.cast(y, dtype)
+        return emit.typed(emit.operation(operator.mul, *both))
+
+    def inner(row: Sequence[Value]) -> Value:
+        total = emit.accumulator(Known(0), dtype)
+        with nest(emit, right.shape[:1]) as (k,):
+            value = product(left.element([*row, k]), right.element([k])).operand
+            emit.add(Accumulate(str(total.operand), SUM, value, dtype, loose=dtype.kind == "f"))
+        return emit.settled(total)
+
+    if len(right.shape) == 1 and len(left.shape) == 1:
+        return inner([])
+    if len(right.shape) == 1:
+        made = fresh(emit, left.shape[:1], dtype)
+        with nest(emit, made.shape) as (i,):
+            emit.store(made.place, position_of(emit, [KNOWN_1], [i]), inner([i]))
+        return made
+    made = _zeros(emit, right.shape[1:], dtype)
+    with nest(emit, left.shape) as (k,):
+        x = emit.settled(left.element([k]))
+        with nest(emit, made.shape) as (j,):
+            at = made.place.at.plus(position_of(emit, [KNOWN_1], [j]))
+            value = product(x, right.element([k, j])).operand
+            emit.add(Store(made.place.buffer, at, value, dtype, SUM))
+    return made
+
+
+def _matrices(emit: FunctionBuilder, value: Value, dtype: np.dtype) -> Array:
+    """An array in memory, of a dtype."""
+    if not isinstance(value, Array) or value.place.dtype != dtype:
+        value = in_memory(emit, each_element(emit, lambda x: emit.cast(x, dtype), [value]))
+    assert isinstance(value, Array)
+    return value
+
+
+def _zeros(emit: FunctionBuilder, shape: Sequence[Number], dtype: np.dtype) -> Array:
+    made = fresh(emit, shape, dtype)
+    assign(emit, made, Known(0))
+    return made
+
+
+class _Matrix(NamedTuple):
+    """A matrix in memory: its lengths, and the steps to the next row and to the next column."""
+
+    place: Place
+    shape: tuple[Number, Number]
+    steps: tuple[Value, Value]
+
+
+def _as_matrix(emit: FunctionBuilder, array: Array, is_row: bool) -> _Matrix:
+    """An array of one or two axes; a vector as a row or as a column."""
+    steps = row_strides(emit, array)
+    if len(steps) == 2:
+        return _Matrix(array.place, array.shape, tuple(steps))  # pyright: ignore
+    length, step = array.shape[0], steps[0]
+    if is_row:
+        return _Matrix(array.place, (number(1), length), (length, step))
+    return _Matrix(array.place, (length, number(1)), (step, KNOWN_1))
+
+
+def _add_product(emit: FunctionBuilder, c: _Matrix, a: _Matrix, b: _Matrix) -> None:
+    """c += a @ b, for c in memory that nothing else uses. The sums are in order."""
+    (m, k), (_, n) = a.shape, b.shape
+    dtype = c.place.dtype
+
+    def at(x: _Matrix, *indices: Value) -> Affine:
+        return position_of(emit, x.steps, indices)
+
+    with nest(emit, [m]) as (i,):
+        with nest(emit, [k]) as (p,):
+            x = emit.load(a.place, at(a, i, p))
+            with nest(emit, [n]) as (j,):
+                y = emit.load(b.place, at(b, p, j))
+                product = emit.operation(operator.mul, x, y)
+                operand = emit.cast(product, dtype).operand
+                place = c.place.at.plus(at(c, i, j))
+                emit.add(Store(c.place.buffer, place, operand, dtype, SUM))
+    if dtype.kind == "f":
+        addresses = [address_of(x.place) for x in (c, a, b)]
+        numbers = [emit.cast(x, INT).operand for x in (m, n, k, *c.steps, *a.steps, *b.steps)]
+        loop = emit.body[-1]
+        assert isinstance(loop, For)
+        emit.body[-1] = replace(loop, product=(*addresses, *numbers))
+
+
+def _stacked(emit: FunctionBuilder, x: Array, y: Array, dtype: np.dtype) -> Value:
     """The products of stacks of matrices, whose other axes are broadcast."""
     if len(x.shape) < 2 or len(y.shape) < 2:
         raise Unsupported("the matrix product of a vector and more than two axes")
-    # With the axes (..., rows, inner, columns).
-    left = Lazy((*x.shape, number(1)), x.dtype, lambda at: x.element(at[:-1]), _unaligned(x), True)
-    right = Lazy(
-        (*y.shape[:-2], number(1), *y.shape[-2:]), y.dtype,
-        lambda at: y.element([*at[:-3], *at[-2:]]), _unaligned(y), True,
-    )  # fmt: skip
+    (m, k), n = x.shape[-2:], y.shape[-1]
+    if len(y.shape) == 2 and x.strides is None:  # one product
+        rows = emit.typed(count_of(emit, x.shape[:-1]))
+        made = _zeros(emit, (*x.shape[:-1], n), dtype)
+        left = _Matrix(x.place, (rows, k), (k, KNOWN_1))
+        right = _as_matrix(emit, y, False)
+        _add_product(emit, _Matrix(made.place, (rows, n), (n, KNOWN_1)), left, right)
+        return made
+    stacks = [Lazy(each.shape[:-2], dtype, lambda at: KNOWN_0, cheap=True) for each in (x, y)]
+    shape, _ = broadcast(emit, stacks)
+    made = _zeros(emit, (*shape, m, n), dtype)
+    with nest(emit, shape) as at:
+        _add_product(emit, *(_matrix_at(emit, each, at) for each in (made, x, y)))
+    return made
 
-    def product(a: Value, b: Value) -> Value:
-        return emit.operation(operator.mul, emit.cast(a, dtype), emit.cast(b, dtype))
 
-    return reductions.sum_(emit, each_element(emit, product, [left, right]), Known(-2))
+def _matrix_at(emit: FunctionBuilder, array: Array, at: Sequence[Value]) -> _Matrix:
+    """The matrix of a stack at indices, which are broadcast."""
+    *steps, row, column = row_strides(emit, array)
+    own = at[len(at) - len(steps) :]
+    pairs = zip(own, array.shape, strict=False)
+    indices = [KNOWN_0 if is_one(length) else i for i, length in pairs]
+    place = replace(array.place, at=array.place.at.plus(position_of(emit, steps, indices)))
+    return _Matrix(place, array.shape[-2:], (row, column))  # pyright: ignore
 
 
 def _unaligned(x: Lazy) -> tuple[tuple[Array, bool], ...]:
@@ -174,3 +278,12 @@ def det(emit: FunctionBuilder, a: Value) -> Value:
 @function_row(np.linalg.cholesky)
 def cholesky(emit: FunctionBuilder, a: Value) -> Value:
     return read(emit, algebra.cholesky, _square(emit, a, "cholesky"))
+
+
+@function_row(np.cov)
+def cov(emit: FunctionBuilder, m: Value, rowvar: "Value | None" = None) -> Value:
+    if len(shape_of(m)) != 2:
+        raise Unsupported("np.cov of other than two axes")
+    is_turned = rowvar is not None and not known_of(rowvar, "rowvar")
+    by_rows = transposed(emit, m) if is_turned else m
+    return read(emit, algebra.covariance, by_rows)

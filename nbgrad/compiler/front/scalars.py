@@ -13,7 +13,7 @@ from .emit import FunctionBuilder
 from .syntax import Unsupported
 from .values import BOOL, DOUBLE, INT, SINGLE, Known, Number, Value
 
-__all__ = ["SCALARS", "scalar_arguments", "scalar_row"]
+__all__ = ["SCALARS", "other_row", "record_others", "scalar_arguments", "scalar_row"]
 
 Row = Callable[..., Value]
 SCALARS: dict[Any, Row] = {}
@@ -25,6 +25,23 @@ def scalar_row(function: Any) -> Row | None:
     """The row of a function; None for one that is not of numbers."""
     try:
         return SCALARS.get(function)
+    except TypeError:  # not hashable
+        return None
+
+
+_others: list[Callable[[Any, bool], Row | None]] = []
+
+
+def record_others(row: Callable[[Any, bool], Row | None]) -> None:
+    """Have functions that this room does not have written by `row(function, of_elements)`."""
+    _others.append(row)
+
+
+def other_row(function: Any, of_elements: bool) -> Row | None:
+    """The row of a function of numbers that another room has, and that is applied to each element
+    of arrays if `of_elements` is true; None for any other function."""
+    try:
+        return next(filter(None, (row(function, of_elements) for row in _others)), None)
     except TypeError:  # not hashable
         return None
 

@@ -41,8 +41,14 @@ def definition_of(function: Callable) -> Definition:
     its own, and Unsupported for parameters that are not positional ones."""
     code, outside = function.__code__, function.__globals__
     linecache.lazycache(code.co_filename, outside)  # for archives
-    modules = [name for name in code.co_names if isinstance(outside.get(name), ModuleType)]
-    return _definition(code, tuple(modules))
+    modules = [name for name in _names_in(code) if isinstance(outside.get(name), ModuleType)]
+    return _definition(code, tuple(dict.fromkeys(modules)))
+
+
+def _names_in(code: CodeType) -> list[str]:
+    """The names that a code reads, also in the functions inside of it."""
+    inner = [name for each in _codes_in(code) for name in _names_in(each)]
+    return [*code.co_names, *inner]
 
 
 @lru_cache(maxsize=512)
@@ -68,6 +74,9 @@ def _found(code: CodeType, modules: tuple[str, ...]) -> ast.FunctionDef | None:
     """The definition in the text of a file that gives this very code: the file may be another one
     than that which was imported."""
     lines = lines_of(code.co_filename) or linecache.getlines(code.co_filename)
+    if code.co_name == "<lambda>":
+        every = _lambdas("".join(lines), code.co_firstlineno)
+        return next((each for each in every if _gives(each, code, modules)), None)
     last = max(filter(None, map(itemgetter(1), code.co_positions())), default=0)
     start = code.co_firstlineno - 1
     # The brackets of the last expression may close in a later line.
@@ -80,6 +89,24 @@ def _found(code: CodeType, modules: tuple[str, ...]) -> ast.FunctionDef | None:
     return tree if tree is not None and _gives(tree, code, modules) else None
 
 
+@lru_cache(maxsize=64)
+def _lambdas(text: str, line: int) -> list[ast.FunctionDef]:
+    """The lambda expressions that begin in a line, as definitions."""
+    try:
+        nodes = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.Lambda)]
+    except (SyntaxError, ValueError):
+        return []
+    return [as_definition(x) for x in nodes if x.lineno == line]
+
+
+def as_definition(node: ast.Lambda) -> ast.FunctionDef:
+    """A lambda expression as the definition of a function."""
+    body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
+    tree = ast.FunctionDef("<lambda>", node.args, body, [], None, None)
+    tree.type_params = []  # pyright: ignore
+    return ast.copy_location(tree, node)
+
+
 def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> bool:
     """Whether a definition is that of the code, inside of a function that has its outer names.
     Python calls what is in an imported module otherwise than a method."""
@@ -88,7 +115,12 @@ def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> b
     if lines_of(code.co_filename):
         return True
     # Under another name, as its own may be that of a global.
-    bare = ast.FunctionDef(**(dict(ast.iter_fields(tree)) | {"name": "_", "decorator_list": []}))
+    bare: Any = ast.FunctionDef(
+        **(dict(ast.iter_fields(tree)) | {"name": "_", "decorator_list": []})
+    )
+    if tree.name == "<lambda>":
+        value = tree.body[0].value  # pyright: ignore
+        bare = ast.Expr(ast.copy_location(ast.Lambda(tree.args, value), tree))
     found = of_code(code)
     # In a notebook, modules may have been imported in the cell of the function, or before.
     count = len(modules)

@@ -14,8 +14,8 @@ class Exact(Reverse):
 
     _mode = "exact_vjp"
 
-    def _derived(self, *parts):
-        made = super()._derived(*parts)
+    def _derived(self, primal, wrt, lengths):
+        made = super()._derived(primal, wrt, lengths)
         return replace(made, attributes=made.attributes | {"exact"})
 
 

@@ -1,5 +1,7 @@
 """Programs with every form of loop, branch and exit that Numba has: functions and arguments."""
 
+# pyright: reportPossiblyUnboundVariable=false
+
 # ruff: noqa: B905
 
 import numba

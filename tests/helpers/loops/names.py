@@ -1,5 +1,7 @@
 """Programs about variables, types and calls: functions and arguments."""
 
+# pyright: reportPossiblyUnboundVariable=false, reportOperatorIssue=false
+
 # ruff: noqa: B007, F821, F841, RUF005
 
 import math
@@ -534,3 +536,69 @@ def calls_that_return_early_at_times(a, b):
         s += when_large(a + b * i, i) * in_three_ways(s)
         s += when_large(b * i, 3) + in_three_ways(a - i)
     return s
+
+
+# -- functions inside of functions ----------------------------------------------------------------
+
+
+@numba.njit
+def steps_of_euler(f, y, n):
+    for i in range(n):
+        y = y + 0.1 * f(y)
+    return y
+
+
+@case(X, 1.3)
+def functions_inside(x, y):
+    scale = 1.0
+    total = 0.0
+
+    def part(i, factor=2.0):
+        if i > 2:
+            return total * y
+        return total + x[i] * factor
+
+    def scaled(v):
+        return v * scale
+
+    square = lambda t: t * t  # noqa: E731
+    for i in range(4):
+        total = part(i) + square(y) * (lambda t, s: t - s * y)(x[0], 0.5)
+    scale = y * 3.0
+    return scaled(total) + np.sum(scaled(x)) + steps_of_euler(lambda t: -t * t, y, 3)
+
+
+def closed_over(factor, vector):
+    return lambda v, *more: (
+        v * factor + (vector[1] * more[0] * (lambda t: t * factor)(v))
+    )  # whose brackets close here
+
+
+@case(1.3, 0.4)
+def lambda_expressions(x, y):
+    return first(x) * second(x, y)
+
+
+first, second = (lambda v: v * v + 1.0, closed_over(2.0, np.arange(3.0)))
+first, second = numba.njit(first), numba.njit(second)
+
+
+# -- lists that become arrays ---------------------------------------------------------------------
+
+
+@case(X, 1.3, 4)
+def comprehensions(x, y, n):
+    powers = np.array([y**i for i in range(n)])
+    large = np.array([v * v for v in x if v > 0.6])
+    total = sum([v for v in x if v > 0.3]) + max(x) * min(powers) + sum(powers, 2)
+    for w in [v * y for v in large]:
+        total += w
+    empty = np.array([v for v in x if v > 1e9])
+    return total + large.size + empty.size + len([k for k in range(n)])
+
+
+@case(X, plain=True)
+def generators(x):
+    i = 2.0
+    table = np.array([[x[k] * v for v in x] for k in range(x.size - 1)])
+    return sum(v * i for i, v in enumerate(x)) * i + table[1, 2] * np.sum(table)

@@ -247,3 +247,29 @@ def flat_reads_in_a_loop_over_rows(a):
             s += f[k] ** 2
         a[i, 0] = s * 0.1
     return s
+
+
+PLACES, OTHERS = np.array([0, 1, -1]), np.array([2, 0, 3])
+
+
+@program(PLAIN, vector(2, 3, 4), PLACES, OTHERS, vector(4, 5))
+def several_index_arrays(a, i, j, w):
+    b = a.copy()
+    b[i, :, j] = a[0, :, 0] * 2
+    c = a[0].copy()
+    c[i, j] += a[1, 0, 0] * 5
+    c[i, j] *= c[j % 2, i]
+    total = np.sum(a[1, :, j] * w[:3, :3]) + np.sum(a[:, i, j] * w[:2, :3]) + np.sum(b * b)
+    total += np.sum(a[i[:, None], j[None, :] % 3]) * w[0, 0] + np.sum(a[i, 1, j] * w[:3, 0])
+    return (
+        total + np.sum(a[..., j] * w[0, :3]) + np.sum(a[0][:, w[:, 0] > 0.0] ** 2) + np.sum(c * c)
+    )
+
+
+@program(PROGRAMS, vector(9), 2)
+def steps_at_run_time(x, k):
+    b, c, d, e = x[::k], x[::-k], x[4:1:-k], x[-2:0:-k]
+    f = x[1:-1:k] * e[0]
+    x[1::k] = x[1::k] * 3.0
+    x[::-k] += 1.0
+    return np.sum(b**2) + np.sum(c**3) + d[0] * d[1] + e[1] * e.size + np.sum(f) * x[1:3:-k].size

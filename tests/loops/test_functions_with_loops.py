@@ -1,7 +1,7 @@
 """The object that `nbgrad.njit` makes: Numba's dispatcher, the arguments of its calls, refusals."""
 
 import pickle
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numba
 import numpy as np
@@ -59,7 +59,7 @@ def test_it_is_numbas_dispatcher():
 
 
 def test_functions_that_numba_compiled_are_taken():
-    f = numba.njit(power.py_func)
+    f: Any = numba.njit(power.py_func)
     assert nbgrad.grad(f)(3.0, 2) == 6.0
     assert nbgrad.grad(nbgrad.njit(f))(3.0, 2) == 6.0
     x = nbgrad.track(3.0)
@@ -128,7 +128,7 @@ def test_named_tuples():
     assert np.array_equal(found.a, [2.0, 0.0])
     assert found.b == 3.0
     x = nbgrad.track(np.array([3.0, 1.0]))
-    of_pair(Pair(x, 2.0)).backward()
+    of_pair(Pair(cast(Any, x), 2.0)).backward()
     assert np.array_equal(x.grad, [2.0, 0.0])
 
 
@@ -211,9 +211,9 @@ def test_refusals_name_function_and_line():
         return found[1] * x
 
     assert f(2.0) == 4.0
-    with pytest.raises(nbgrad.NoRuleError, match=r"(?s)f \(.*test_njit\.py:.*custom_rule"):
+    with pytest.raises(nbgrad.NoRuleError, match=r"(?s)f \(.*loops\.py:.*custom_rule"):
         nbgrad.grad(f)(2.0)
-    with pytest.raises(nbgrad.NoRuleError, match=r"test_njit\.py"):
+    with pytest.raises(nbgrad.NoRuleError, match=r"_with_loops\.py"):
         f(nbgrad.track(2.0))
     with pytest.raises(nbgrad.NoRuleError, match="its source is not known"):
         exec("def g(x):\n    return x", scope := {})

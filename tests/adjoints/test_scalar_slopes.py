@@ -3,6 +3,7 @@ values and derivatives agree with Numba's values and their differences."""
 
 import math
 from functools import cache, partial
+from typing import Any
 
 import numba
 import numpy as np
@@ -109,7 +110,7 @@ PARTS = [
 
 @pytest.mark.parametrize(("points", "texts"), PARTS, ids=[texts[0] for _, texts in PARTS])
 def test_derivatives(points, texts):
-    theirs = numba.njit(program(*texts))
+    theirs: Any = numba.njit(program(*texts))
     double, single = maker(texts, float), maker(texts, np.float32)
     for point in points:
         narrow = tuple(map(np.float32, point))
@@ -155,7 +156,8 @@ def names_in(function):
 
 def from_tables():
     """The names of functions that the tables of the front end hold."""
-    for row in SCALARS.values():
+    rows: list[Any] = list(SCALARS.values())
+    for row in rows:
         name = row.args[0] if isinstance(row, partial) and row.args else ""
         if isinstance(name, str) and name:
             library = row.func.__name__ == "library"

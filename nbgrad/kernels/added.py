@@ -1,0 +1,113 @@
+"""Products of matrices of any strides that are added to an array, as in functions with loops."""
+
+import numpy as np
+
+from ..compiler.instruction import Extern
+from .blas import room
+from .gemm import DOUBLE, dtype_of, is_worth, own_product
+from .scalar import like, radd
+from .tiles import ADDS
+
+__all__ = ["added_product"]
+
+_gemm_of_blas = Extern("c_function", "numba_xxgemm", None)
+_FEW = 1 << 11
+"""Multiply-adds up to which loops are faster than BLAS."""
+
+
+def _apart(function):
+    """Decorator: a function of which there is one copy, as LLVM takes long for it."""
+    function.attributes = frozenset(("noinline", "wide"))
+    return function
+
+
+def _added(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
+    """c += a @ b: a is m x k, b is k x n; steps lead to the next row and to the next column."""
+    if n == 1:
+        _vector(c, a, b, m, k, c0, a0, a1, b0)
+    elif m == 1:
+        _vector(c, b, a, n, k, c1, b1, b0, a1)
+    elif k == 1 or m * n * k <= _FEW:
+        _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1)
+    elif c1 == 1:
+        _matrices(c, a, b, m, n, k, c0, a0, a1, b0, b1)
+    elif c0 == 1:
+        _matrices(c, b, a, n, m, k, c1, b1, b0, a1, a0)
+    else:
+        _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1)
+
+
+@_apart
+def _vector(y, a, x, m, k, y0, a0, a1, x0):
+    """y += a @ x for vectors."""
+    if a1 == 1 and x0 == 1:
+        for i in range(m):
+            total = like(a[0], 0.0)
+            for p in range(k):
+                total = radd(total, a[i * a0 + p] * x[p])
+            y[i * y0] += total
+    elif a0 == 1 and y0 == 1:
+        rest = k % 4
+        for p in range(rest):
+            factor = x[p * x0]
+            for i in range(m):
+                y[i] += a[p * a1 + i] * factor
+        for p in range(rest, k, 4):
+            f0, f1, f2, f3 = x[p * x0], x[(p + 1) * x0], x[(p + 2) * x0], x[(p + 3) * x0]
+            at = p * a1
+            for i in range(m):
+                first = a[at + i] * f0 + a[at + a1 + i] * f1
+                y[i] += first + (a[at + 2 * a1 + i] * f2 + a[at + 3 * a1 + i] * f3)
+    else:
+        for i in range(m):
+            total = like(a[0], 0.0)
+            for p in range(k):
+                total = radd(total, a[i * a0 + p * a1] * x[p * x0])
+            y[i * y0] += total
+
+
+@_apart
+def _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
+    if b1 == 1 and c1 == 1:
+        for i in range(m):
+            for p in range(k):
+                factor = a[i * a0 + p * a1]
+                for j in range(n):
+                    c[i * c0 + j] += factor * b[p * b0 + j]
+    elif a1 == 1 and b0 == 1:
+        for i in range(m):
+            for j in range(n):
+                total = like(a[0], 0.0)
+                for p in range(k):
+                    total = radd(total, a[i * a0 + p] * b[j * b1 + p])
+                c[i * c0 + j * c1] += total
+    else:
+        for i in range(m):
+            for p in range(k):
+                factor = a[i * a0 + p * a1]
+                for j in range(n):
+                    c[i * c0 + j * c1] += factor * b[p * b0 + j * b1]
+
+
+@_apart
+def _matrices(c, a, b, m, n, k, ldc, a0, a1, b0, b1):
+    """The same by BLAS, or by our own kernels, for a c with its rows in memory."""
+    ta, tb = a1 != 1, b1 != 1
+    lda, ldb = a1 if ta else a0, b1 if tb else b0
+    fits_a = (a0 == 1 and lda >= m) if ta else lda >= k
+    fits_b = (b0 == 1 and ldb >= k) if tb else ldb >= n
+    if not (fits_a and fits_b and ldc >= n):
+        _loops(c, a, b, m, n, k, ldc, 1, a0, a1, b0, b1)
+    elif is_worth(m, n, k, 1):
+        own_product(a, b, c, m, n, k, ADDS + np.int64(ta), np.int64(tb), lda, ldb, ldc)
+    else:
+        one = room(c, 1)
+        one[0] = 1.0
+        kind = np.uint8(100 if dtype_of(c) is DOUBLE else 115)  # d, s
+        first, second = np.uint8(116 if tb else 110), np.uint8(116 if ta else 110)  # t, n
+        # BLAS counts columns first: it is given c.T += b.T @ a.T.
+        _gemm_of_blas(kind, first, second, n, m, k, one, b, ldb, a, lda, one, c, ldc)
+
+
+added_product = _apart(_added)
+"""`_added` as a function."""
