@@ -52,7 +52,7 @@ def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
             )
     require_apart(signature, leaves, is_copying=False)
     if others:
-        before = {i: np.array(leaves[i]) for i in others}
+        before = {i: np.array(leaves[i]) for i in others if is_a(leaves[i], np.ndarray)}
         _write_plain(f, bound, sorted(others))
         for i, x in before.items():
             leaves[i] = x

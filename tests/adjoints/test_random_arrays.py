@@ -25,3 +25,8 @@ def test_arrays_that_may_be_those_of_the_caller_are_not_written(lines):
     arguments = draw_whole(3).arguments
     with pytest.raises(Unsupported, match=r"make a copy with \.copy\(\)"):
         check(Drawn(3, text, arguments, ("a",)))
+
+
+@pytest.mark.parametrize("line", ["a[k] = a[::-1]", "a[k] = a", "a[a > 0.0] = a[a > 0.0][::-1]"])
+def test_a_view_of_an_array_is_assigned_by_an_index_of_arrays(line):
+    check(Drawn(3, f"{HEAD}    {line}\n", draw_whole(8813).arguments, ("a",)))
