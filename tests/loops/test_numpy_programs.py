@@ -124,6 +124,17 @@ def test_temporary_arrays():
     assert "r_bar" not in found.source
 
 
+def repeated_rows(b, x):
+    y = x * 2.0
+    b[1:] = x
+    x[:] = y
+    return np.sum(b * b) + x[0]
+
+
+def test_rows_that_add_to_what_is_set_to_0():
+    check(repeated_rows, [normal(3, 4), normal(4)])
+
+
 # -- reductions, masks, axes of length 1 ----------------------------------------------------------
 
 
