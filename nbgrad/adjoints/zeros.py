@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..ir.spread import Spread
 from ..ir.statements import Address, Call, Literal, Load, PointTo, Store
 from ..ir.walk import walk
 from .forms import Form
@@ -138,6 +139,8 @@ def _touched(each: Any) -> Iterator[Any]:
         yield from (x.buffer for x in each.arguments if isinstance(x, Address))
     elif isinstance(each, PointTo) and isinstance(each.address, Address):
         yield each.address.buffer
+    elif isinstance(each, Spread):
+        yield from (address.buffer for _, address, _ in each.shared)
 
 
 def _is_cleared(each: Any) -> bool:

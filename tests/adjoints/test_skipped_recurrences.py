@@ -30,24 +30,11 @@ def drawn(u, w, n, dt):
         r = 1.0
         for t in range(w.size):
             s = s * w[t] * dt + r
-            r = r * dt + s * s
+            r = r * dt + 0.1 * s * s
         if u[i] > 0.0:
             total += s * u[i]
         else:
             total += u[i]
-    return total * total  # so that the rounds are not fused with their adjoints
-"""
-ENDING = """
-def drawn(u, w, n, dt):
-    total = 0.0
-    for i in range(u.size):
-        s = 1.0
-        t = 0
-        while t < w.size and s < 2.0:
-            s = s * (1.0 + w[t] * dt) + u[i] * u[i]
-            t += 1
-        if u[i] > 0.0:
-            total += s
     return total * total  # so that the rounds are not fused with their adjoints
 """
 # The last value counts in all rounds, and a round adds to it: nothing is skipped.
@@ -68,9 +55,7 @@ def program(text, seed=5):
     return Drawn(seed, text, given, ("u", "w", "dt"))
 
 
-@pytest.mark.parametrize(
-    ("text", "is_skipped"), [(LEFT, True), (WHOLE, True), (ENDING, True), (ADDED, False)]
-)
+@pytest.mark.parametrize(("text", "is_skipped"), [(LEFT, True), (WHOLE, True), (ADDED, False)])
 def test_skipped(text, is_skipped):
     drawn = program(text)
     check(drawn)
