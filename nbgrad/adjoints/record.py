@@ -140,6 +140,16 @@ class Record:
                  copy(self._used, base, INT)]  # fmt: skip
         return Block(*self._pointers(made), variable(base))
 
+    def without(self, rounds: Operand, width: int, statements: Sequence[Any]) -> list[Any]:
+        """Statements that may release so many words for each round, which are free after them."""
+        size, end = self._name("size"), self._name("end")
+        return [
+            operation(size, "multiply", (rounds, literal(width, INT)), INT),
+            operation(end, "subtract", (self._used, size), INT),
+            *statements,
+            copy(self._used, end, INT),
+        ]
+
     def used(self, made: list[Any]) -> str:
         """The number of words that are reserved."""
         made.append(copy(self._name("base"), self._used, INT))

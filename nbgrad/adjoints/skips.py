@@ -1,20 +1,25 @@
 """Adjoints that a cotangent of 0 skips.
 
 In a dynamic programme each element is one of its neighbours, or the least of them, and most
-cotangents are 0: only elements on the path that was taken have others.
+cotangents are 0: only elements on the path that was taken have others. A recurrence whose last
+value does not count, as that of an option that expires worthless, has none at all.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from typing import Any
 
 from ..ir.reductions import SUM
 from ..ir.scalar import Apply
-from ..ir.statements import Assign, If, Load, Store
+from ..ir.statements import Accumulate, Assign, Call, For, If, Load, PointTo, Position, Store
 from ..ir.walk import inner
 from .build import BOOL, COPY, literal, names_of, operation
+from .partials import only_computes
+from .sums import with_sums
 
-__all__ = ["skipped"]
+__all__ = ["skipped", "skipped_loop"]
+
+_MOST = 3  # cotangents that a condition tests
 
 
 def skipped(
@@ -42,6 +47,37 @@ def skipped(
         operation(condition, "not_equal", (load.target, zero), BOOL, load.dtype),
         If(condition, inside, is_skip=True),
     ]
+
+
+def skipped_loop(
+    loop: For, bars: Container[str], mark: str, new: Callable[..., str]
+) -> list[Any] | None:
+    """A loop that runs a recurrence backward, under the condition that one of the cotangents with
+    which it begins is not 0; None for another loop, or if cotangents come from elsewhere. Names of
+    shadows end with the mark."""
+    for each in loop.body:
+        is_plain = isinstance(each, (Accumulate, Assign, Load, Position, PointTo))
+        is_plain |= isinstance(each, Store) and each.kind is SUM
+        is_plain |= isinstance(each, Call) and only_computes(each.function)
+        if not is_plain or (isinstance(each, Load) and str(each.buffer).endswith(mark)):
+            return None
+    body = [x for x in with_sums(loop, bars.__contains__).body if isinstance(x, Assign)]
+    copies = [x for x in body if x.body is COPY]
+    reads = {x.operands[0]: x.dtype for x in copies if x.operands[0] in bars}
+    own = {x.target for x in body if x.target in bars}
+    if not own or not own <= set(reads) or len(reads) > _MOST:
+        return None
+    made: list[Any] = []
+    condition: Any = None
+    for bar, dtype in sorted(reads.items()):
+        flag = new("flows", BOOL)
+        made.append(operation(flag, "not_equal", (bar, literal(0, dtype)), BOOL, dtype))
+        if condition is not None:
+            both = new("flows", BOOL)
+            made.append(operation(both, "or", (condition, flag), BOOL))
+            flag = both
+        condition = flag
+    return [*made, If(condition, (loop,), is_skip=True)]
 
 
 def _chooses(statements: Sequence[Any]) -> bool:

@@ -15,11 +15,12 @@ from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
 from .layout import Nest, Nests
+from .nests import affine
 from .pieces import Pieces
 from .plan import Plan
 from .products import call_of, with_calls
 from .record import Block, Record
-from .skips import skipped
+from .skips import skipped, skipped_loop
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -293,10 +294,10 @@ class Sweeps:
             rounds, last = self._new("rounds"), self._new("last")
             made += self._record.read(block, 0, rounds, INT)
             made.append(operation(last, "subtract", (rounds, literal(1, INT)), INT))
-            at = affine_of(0, {axis: -1, last: 1}).plus(_affine(start))
+            at = affine_of(0, {axis: -1, last: 1}).plus(affine(start))
             low, high, words = 0, rounds, None
         else:
-            at = affine_of(-1, {axis: -1}).plus(_affine(start)).plus(_affine(stop))
+            at = affine_of(-1, {axis: -1}).plus(affine(start)).plus(affine(stop))
             low, high = start, stop
             words = self._nest(loop, place, made, self._again, self._record.release)
         body: list[Any] = []
@@ -308,6 +309,13 @@ class Sweeps:
             body += first
         body += self._backward(loop.body, here)
         whole = For(axis, low, high, tuple(body))
+        is_inner = len(loop.body.loops()) > 1
+        mark = self._pieces.shadow("")
+        if is_inner and (found := skipped_loop(whole, self._bars, mark, self._new)):
+            count = sum(self._nests.words.get(x, 0) for x in (loop.body, *loop.body.items))
+            if loop.rounds and count:
+                found = self._record.without(rounds, count, found)
+            return [*made, *found]
         has_record = self._nests.records(loop, here)
         return [*made, *self._pieces.backward(loop, whole, self._again, has_record)]
 
@@ -316,10 +324,6 @@ class Sweeps:
         inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
         is_product = bool(getattr(loop.statement, "product", ()))
         return is_product and not any(self._nests.words.get(each) for each in inside)
-
-
-def _affine(x: Any) -> Affine:
-    return Affine(x, ()) if isinstance(x, int) else variable(x)
 
 
 def _in_order(statements: Sequence[Any]) -> list[Any]:
