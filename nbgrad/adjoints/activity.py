@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.scalar import Apply
+from ..ir.spread import Spread
 from ..ir.statements import (
     Accumulate,
     Address,
@@ -19,16 +20,44 @@ from ..ir.statements import (
 )
 from ..ir.walk import walk
 from .build import COPY
-from .partials import called_name, pullbacks
+from .partials import called_name, has_pole, pullbacks
 
-__all__ = ["active_names", "rule_of"]
+__all__ = ["active_names", "rule_of", "under_roots"]
 
 
-def rule_of(statement: Assign | Call) -> tuple | None:
-    """The cotangents of the operands of scalar code; None for what has no derivative."""
+def rule_of(statement: Assign | Call, is_strong: bool = False) -> tuple | None:
+    """The cotangents of the operands of scalar code; None for what has no derivative. If it
+    `is_strong`, a partial derivative of 0 gives 0, also for an infinite cotangent."""
+    name = _name_of(statement)
+    return pullbacks(name, is_strong) if name else None
+
+
+def _name_of(statement: Assign | Call) -> str:
     if isinstance(statement, Call):
-        return pullbacks(called_name(statement.function))
-    return pullbacks(statement.body.function.name) if isinstance(statement.body, Apply) else None
+        return called_name(statement.function)
+    if not isinstance(statement.body, Apply):
+        return ""
+    name = statement.body.function.name
+    if name == "divide" and getattr(statement.operands[0], "number", None) == 1.0:
+        return "reciprocal_of"
+    return name
+
+
+def under_roots(body: Sequence[Statement], dtype_of: Callable[[Operand], np.dtype]) -> set[Any]:
+    """Names of numbers whose cotangent may be infinite, as they are computed for a root: the
+    derivative of sqrt(x * x) is 0 where x is. Numbers that go through arrays are not among them, as
+    products in long loops would take longer."""
+    every = walk(body)
+    edges = [
+        (target, source)
+        for each in every if not isinstance(each, (Load, Store, PointTo))
+        for source, target in _edges(each, lambda x: _is_float(x, dtype_of))
+    ]  # fmt: skip
+    roots = [x for x in every if isinstance(x, (Assign, Call)) and has_pole(_name_of(x))]
+    starts = [
+        x for each in roots for x in getattr(each, "operands", getattr(each, "arguments", ()))
+    ]
+    return _reached([x for x in starts if isinstance(x, str)], edges)
 
 
 def active_names(
@@ -38,13 +67,14 @@ def active_names(
     """Names of values, variables and buffers through which derivatives flow from `sources` to
     `results`."""
 
-    def is_float(x: Any) -> bool:
-        return isinstance(x, str) and dtype_of(x).kind == "f"
-
-    edges = [edge for each in walk(body) for edge in _edges(each, is_float)]
+    edges = [edge for each in walk(body) for edge in _edges(each, lambda x: _is_float(x, dtype_of))]
     varied = _reached(sources, edges)
     useful = _reached(results, [(target, source) for source, target in edges])
     return varied & useful
+
+
+def _is_float(x: Any, dtype_of: Callable[[Operand], np.dtype]) -> bool:
+    return isinstance(x, str) and dtype_of(x).kind == "f"
 
 
 def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, Any]]:
@@ -68,6 +98,10 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             if dtype.kind == "i" and isinstance(x, str) and not is_float(x):  # of an address
                 yield x, target
                 yield target, x
+        case Spread(shared=shared):
+            for name, address, _ in shared:
+                yield name, address.buffer
+                yield address.buffer, name
         case Call(function="resized", arguments=(address, _), results=(target,)):
             yield address, target
             yield target, address

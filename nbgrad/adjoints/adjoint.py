@@ -32,6 +32,7 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk
 from .activity import rule_of
 from .build import COPY, INT, Names, copy, expanded, literal, names_of, operation
+from .partials import OPERANDS
 
 __all__ = ["Adjoint"]
 
@@ -43,11 +44,15 @@ class Adjoint:
     def __init__(
         self, names: Names, dtypes: dict[str, np.dtype], active: Collection[Any],
         variables: Collection[str], shared: Collection[str], shadow: Callable[[Any], Any],
+        strong: Collection[Any] = (), made_once: Collection[Any] = (),
+        first_stores: Collection[int] = (),
     ):  # fmt: skip
         self.declared: dict[str, Variable] = {}
         self.inside: set[Any] = set()  # values of branches that are computed again
         self._names, self._dtypes, self._active = names, dtypes, active
         self._variables, self._shared, self._shadow = variables, shared, shadow
+        self._strong = strong  # names whose cotangent may be infinite
+        self._made_once, self._first_stores = made_once, first_stores  # see `once.py`
         self._made: list[Any] = []
         self._local: dict[str, Operand] = {}  # cotangents that are values
         self._now: dict[str, Operand] = {}  # values of cotangents that are variables
@@ -154,14 +159,15 @@ class Adjoint:
                 if buffer in self._active:
                     if kind not in (None, SUM):
                         raise NoRuleError(f"a store that combines by {kind.name}")
-                    self._stored(self._shadow(buffer), at, value, dtype, kind)
+                    is_kept = kind is not None or id(each) in self._first_stores
+                    self._stored(self._shadow(buffer), at, value, dtype, is_kept)
             case Accumulate(target=target, kind=kind, value=value):
                 if target in self._active:
                     if kind is not SUM:
                         raise NoRuleError(f"a combination by {kind.name}")
                     self.add(value, self._read(self.bar(target)))
             case New(target=buffer, count=count, dtype=dtype):
-                if buffer in self._active and not each.cleared:
+                if buffer in self._active and buffer not in self._made_once and not each.cleared:
                     self._cleared(self._shadow(buffer), count, dtype)
             case If(condition=condition, then=then, otherwise=otherwise):
                 self._flush()
@@ -199,22 +205,25 @@ class Adjoint:
                 needed |= names_of(each)
         return [*reversed(again), *made]
 
-    def _stored(self, shadow: Any, at: Any, value: Operand, dtype: np.dtype, kind: Any) -> None:
+    def _stored(self, shadow: Any, at: Any, value: Operand, dtype: np.dtype, is_kept: bool) -> None:
+        """Add the cotangent of an element to that of the value; it is 0 afterwards, unless it is
+        kept."""
         name = self._names.new("g")
         self._dtypes[name] = dtype
-        self._made.append(Load(name, shadow, at, dtype))
-        if kind is None:
+        if value in self._active:
+            self._made.append(Load(name, shadow, at, dtype))
+        if not is_kept:
             self._made.append(Store(shadow, at, literal(0, dtype), dtype))
         self.add(value, name)
 
     def _apply(
         self, each: Any, operands: Sequence[Any], target: str, g: Operand, dtype: np.dtype
     ) -> None:
-        rule = rule_of(each)
+        rule = rule_of(each, target in self._strong)
         if rule is None:
             name = str(getattr(each, "function", getattr(each, "body", "")))
             raise NoRuleError(f"{name} has no derivative in compiled loops")
-        values = {**dict(zip(NAMES, operands, strict=False)), "u": target, "v": g}
+        values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target, "v": g}
         for x, part in zip(operands, rule, strict=True):
             if part is not None and isinstance(x, str) and x in self._active:
                 if isinstance(part, str):

@@ -17,12 +17,13 @@ __all__ = ["Nest", "Nests"]
 
 class Nests:
     """The nests of a tree; `words` are the numbers of words of segments, and of bodies at their
-    ends. Loops that are not `is_passed` record nothing."""
+    ends. Loops that are not `is_passed` record nothing, a `fused` loop each round for itself."""
 
     def __init__(
-        self, top: Body, words: Mapping[Any, int], is_passed: Callable[[Loop | Branch], bool]
-    ):
-        self.words, self._is_passed = words, is_passed
+        self, top: Body, words: Mapping[Any, int], is_passed: Callable[[Loop | Branch], bool],
+        fused: Loop | None = None,
+    ):  # fmt: skip
+        self.words, self.is_passed, self._fused = words, is_passed, fused
         self.offsets: dict[Any, int] = {}  # of segments and ends of bodies, in the words of a round
         self.own: dict[Loop, int] = {}
         self.inner: dict[Loop, list[Loop]] = {}
@@ -32,7 +33,8 @@ class Nests:
     def _find(self, body: Body) -> None:
         for item in body.items:
             if isinstance(item, Loop):
-                if self._has_size(item, self._defined(item)) and self._is_recording(item):
+                is_nest = item is not self._fused and self._has_size(item, self._defined(item))
+                if is_nest and self._is_recording(item):
                     self.roots.add(item)
                     self._lay_out(item)
                 else:
@@ -58,8 +60,20 @@ class Nests:
             and each.statement.start not in changing
             and each.statement.stop not in changing
             for each in _loops(loop.body)
-            if self._is_passed(each)
+            if self.is_passed(each)
         )
+
+    def records(self, loop: Loop, place: Any = None) -> bool:
+        """Whether the rounds of a loop record words, or numbers of rounds of loops inside, and have
+        no place for them."""
+        if place is not None:
+            return False
+        inside = [x for body in bodies(loop.body) for x in body.items if isinstance(x, Loop)]
+        counted = any(
+            not isinstance(x.statement, For) or x.leave is not None
+            for x in inside if self.is_passed(x)
+        )  # fmt: skip
+        return counted or self._is_recording(loop)
 
     def _is_recording(self, loop: Loop) -> bool:
         return any(

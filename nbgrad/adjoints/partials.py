@@ -1,8 +1,8 @@
 """The derivatives of the functions of scalar code.
 
 A row has one text for each argument, "" for one without a derivative: the cotangent of the argument
-in terms of the arguments x, y, z, the result `u` and its cotangent `v`. At a kink it is that of the
-branch that ran, and 0 where both sides are equal.
+in terms of the arguments (`OPERANDS`), the result `u` and its cotangent `v`. At a kink it is that
+of the branch that ran, and 0 where both sides are equal.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,12 @@ from typing import Any
 
 from ..ir.scalar import Expr, parse
 
-__all__ = ["called_name", "declare_rule", "only_computes", "pullbacks"]
+__all__ = [
+    "OPERANDS", "called_name", "declare_rule", "has_pole", "only_computes", "pullbacks",
+]  # fmt: skip
 
+OPERANDS = ("x", "y", "z", "w", "p", "q")
+"""The names of arguments in rows."""
 _ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi)
 # Near 0 the difference of cos and sinc cancels: there the first terms of its series.
 _SINC = (
@@ -29,7 +33,8 @@ def _share(power: str) -> str:
 
 _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
-    "divide": ("v / y", "-(v / y * u)"), "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
+    "divide": ("v / y", "-(v / y * u)"), "reciprocal_of": ("", "-(v * u * u)"),
+    "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
     "select": ("", "select(x, v, 0.0)", "select(x, 0.0, v)"),
     "abs": ("v * np.sign(x)",), "sqrt": ("select((v == 0.0) & (u == 0.0), 0.0, v * 0.5 / u)",),
     "maximum": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),
@@ -107,14 +112,36 @@ def declare_rule(name: str, rule: Callable[[], tuple]) -> None:
     _DECLARED[name] = rule
 
 
-def pullbacks(name: str) -> tuple[Expr | str | None, ...] | None:
+_STRONG: dict[str, tuple[str, ...]] = {
+    "multiply": ("select(y == 0.0, 0.0, v * y)", "select(x == 0.0, 0.0, v * x)"),
+    "abs": ("select(x == 0.0, 0.0, v * np.sign(x))",),
+    "power_of_whole": (
+        "select((y == 0) | ((x == 0.0) & (y > 1)), 0.0, v * y * x ** (y - 1.0))",
+        "",
+    ),
+}
+"""Rows in which a partial derivative of 0 times an infinite cotangent is 0."""
+_POLES = {"sqrt", "cbrt", "power_of", "arcsin", "arccos", "arccosh"}
+
+
+def has_pole(name: str) -> bool:
+    """Whether the derivative of a function is infinite where its value is finite."""
+    return _own_name(name) in _POLES
+
+
+def _own_name(name: str) -> str:
+    library, _, own = name.partition(" ")
+    return _LIBRARY.get(own, own) if library == "libm" else name
+
+
+def pullbacks(name: str, is_strong: bool = False) -> tuple[Expr | str | None, ...] | None:
     """The cotangents of the arguments of a function of scalar code, or of the C library
     ("libm exp"): None for an argument without a derivative, and the reason where it is refused.
     None for a function without a row."""
     if name in _DECLARED:
         return _DECLARED[name]()
-    library, _, own = name.partition(" ")
-    if library == "libm":
-        name = _LIBRARY.get(own, own)
+    name = _own_name(name)
     texts = _TEXTS.get(name)
+    if is_strong:
+        texts = _STRONG.get(name, texts)
     return None if texts is None else tuple(parse(text) if text else None for text in texts)

@@ -58,7 +58,7 @@ class Positions:
         return self._known[key]
 
     def _may_meet(self, first: Access, second: Access, later: bool, depth: int) -> bool:
-        ours, theirs = self._indices(first), self._indices(second)
+        ours, theirs = self.subscripts(first), self.subscripts(second)
         if len(ours) != len(theirs):
             return True
         common = 0
@@ -69,9 +69,20 @@ class Positions:
         levels = range(depth, common) if later else [common]
         return any(self._meet_at(level, first, second, ours, theirs, later) for level in levels)
 
+    def meet_in_rounds(self, first: Access, second: Access, loop: Loop) -> bool:
+        """Whether two accesses may be at one element in different rounds of a loop around both."""
+        if first.buffer != second.buffer:
+            return False
+        level = first.loops.index(loop)
+        for x, y in ((first, second), (second, first)):
+            ours, theirs = self.subscripts(x), self.subscripts(y)
+            if len(ours) != len(theirs) or self._meet_at(level, x, y, ours, theirs, True):
+                return True
+        return False
+
     # -- subscripts -------------------------------------------------------------------------------
 
-    def _indices(self, access: Access) -> tuple[Form | None, ...]:
+    def subscripts(self, access: Access) -> tuple[Form | None, ...]:
         """The subscript for each axis; None for one that is not linear."""
         key = access.buffer, access.at
         if key not in self._subscripts:

@@ -53,6 +53,11 @@ class Record:
         names = (self._tape, self._used, self._capacity) if self.is_used else ()
         return [Variable(name, literal(0, INT), INT) for name in names]
 
+    def emptied(self) -> list[Any]:
+        """Statements that forget it: a new one begins."""
+        names = self._tape, self._used, self._capacity
+        return [copy(name, literal(0, INT), INT) for name in names]
+
     def freed(self) -> list[Any]:
         """Statements that free it."""
         return [Call("freed", (self._tape,))] if self.is_used else []

@@ -20,36 +20,43 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import inner, walk
-from .activity import active_names
+from .activity import active_names, under_roots
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
+from .fused import Fused, fusible
+from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
+from .once import first_stores, made_once
+from .pieces import Pieces
 from .plan import Plan, is_dear
 from .positions import Positions
 from .products import adjoints_of_product
 from .record import Record
+from .rounds import Rounds
 from .segments import segmented
 from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
 from .states import State, states
-from .sweeps import Sweeps
 from .tree import Segment, bodies, tree
+from .whole import without_pieces
 
 __all__ = ["Recorded", "recorded", "value_and_cotangents"]
 
 
 def value_and_cotangents(
-    function: Function, wrt: Collection[str], lengths: Sequence[str]
-) -> Function:
+    function: Function, wrt: Collection[str], lengths: Sequence[str],
+    private: Collection[str] = (),
+) -> Function:  # fmt: skip
     """A function of the parameters, of a shadow buffer for each buffer of `wrt`, and of a cotangent
     for each result that is a float. It adds to the shadows what flows back, where they hold before
     the cotangents of what the buffers hold at the end; it returns the results, and the cotangents
-    of the numbers among `wrt`."""
-    return _Reverse(function, wrt, lengths).function
+    of the numbers among `wrt`. The shadows of buffers that are `private` are 0 before, and hold
+    anything after."""
+    return _Reverse(function, wrt, lengths, private).function
 
 
 @dataclass(frozen=True)
@@ -87,13 +94,18 @@ def recorded(
 
 
 class _Reverse:
-    def __init__(self, function: Function, wrt: Collection[str], lengths: Sequence[str]):
+    def __init__(
+        self, function: Function, wrt: Collection[str], lengths: Sequence[str],
+        private: Collection[str] = (),
+    ):  # fmt: skip
         if any(isinstance(x, Call) and x.function == "resized" for x in walk(function.body)):
             raise NoRuleError(
                 "reverse mode of a function that reverse mode made: take forward mode of it, which "
                 "is the same, as the derivative of a gradient is symmetric"
             )
+        function = without_pieces(function)
         parameters = [name for name, _ in function.parameters]
+        self._private = private
         names = self._names = Names([*parameters, *defined_names(function.body)])
         # Suffixes of cotangents, and of values of the forward pass that are computed again.
         self._bar, self._mark = unused(".bar", function), unused("~", function)
@@ -106,7 +118,7 @@ class _Reverse:
         self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
-        shapes = _shapes(function, lengths)
+        shapes = self._shapes = _shapes(function, lengths)
         constants = set(numbers) | {
             each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
         }
@@ -123,9 +135,11 @@ class _Reverse:
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes, function.name.partition(".")[0])
+        once = made_once(self._tree)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
+            under_roots(plain.body, self._dtype), once, first_stores(self._tree, once),
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
@@ -135,9 +149,16 @@ class _Reverse:
                     item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
         positions = Positions(walk(plain.body), shapes, constants)
         variables = sorted(self._variables)
-        self._states = states(self._tree, variables, _known_lengths(function, shapes))
+        sizes = _known_lengths(function, shapes)
+        self._states = states(self._tree, variables, sizes)
+        self.rounds = Rounds(self._tree, positions, variables, results, active, sizes)
+        self._pieces = Pieces(
+            self.rounds.loops, positions, self._new, self._shadow, self._record,
+            self._adjoint.declared, self._dtypes, self._variables,
+        )  # fmt: skip
         inside = self._adjoint.inside
         self._plan = Plan(self._tree, self._variables, inside, positions, self._states)
+        self.fused = fusible(self._tree, self._plan, self.rounds, self._shadow)
         self.function = self._whole(function, wrt)
 
     def _active(self, wrt: Collection[str]) -> set[Any]:
@@ -204,32 +225,45 @@ class _Reverse:
         checkpoints = Checkpoints(
             self._states, self._dtypes, self._buffers, self._new, self._again, self._record
         )
-        sweeps = Sweeps(
-            self._tree,
-            self._plan,
-            self._dtypes,
-            self._new,
-            self._again,
-            self._record,
-            self._variables,
-            adjoint.declared,
-            checkpoints,
-        )
-        forward = sweeps.forward()
         seeds: list[tuple[str, np.dtype]] = []
         for x, dtype in zip(plain.results, function.results, strict=True):
             if dtype.kind == "f":
                 seeds.append((self._new("cotangent", dtype), dtype))
                 adjoint.add(x, seeds[-1][0])
         start = adjoint.flushed()
-        end: list[Any] = []
-        backward = sweeps.backward()
+        made = [each.target for each in walk(plain.body) if isinstance(each, New)]
+        gather = Gather(
+            [x for x in plain.body if isinstance(x, (Assign, Position))],
+            self._shapes | {self._shadow(name): shape for name, shape in self._shapes.items()},
+            [self._shadow(x) for x in (*self._private, *made)],
+            self._new,
+            self._dtypes,
+            [
+                n
+                for n, k in function.parameters
+                if not isinstance(k, Pointer) and n not in self._variables
+            ],
+            lambda name: name in self._variables or name in adjoint.declared,
+            adjoint.declared.__contains__,
+        )
+        sweeps = Fused(
+            self._tree,
+            self._plan,
+            self._dtypes,
+            self._new,
+            self._again,
+            self._record,
+            checkpoints,
+            self._pieces,
+            self.fused,
+        )
+        both = sweeps.both(start, gather)
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
         declared = [*plain.declared, *sweeps.declared, *checkpoints.declared,
                     *self._record.declared(), *adjoint.declared.values()]  # fmt: skip
-        body = self._record.freed_at_errors([*declared, *forward, *start, *backward, *end])
+        body = self._record.freed_at_errors([*declared, *both])
         body += [*self._record.freed(), Return((*plain.results, *bars))]
         return Function(
             f"{function.name}.vjp", (*function.parameters, *shadows, *seeds), tuple(body),

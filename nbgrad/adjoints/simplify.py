@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import NoRuleError
 from ..ir.affine import Affine, affine_of
 from ..ir.scalar import Apply
+from ..ir.spread import Spread
 from ..ir.statements import (
     Accumulate,
     Assign,
@@ -276,6 +277,12 @@ class _Simplify:
             each = replace(each, product=product)
             self._ranges.loop(each.axis, *bounds)
             self._dtypes[each.axis] = INT
+        elif isinstance(each, Spread):
+            shared = tuple(
+                (name, self._argument(address, now, made), self.value(count, now, made))
+                for name, address, count in each.shared
+            )
+            each = replace(each, count=self.value(each.count, now, made), shared=shared)
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))
         self.last = now
 
@@ -295,6 +302,9 @@ class _Simplify:
                 self._forget(one.buffer, known)
             elif isinstance(one, New):
                 self._forget(one.target, known)
+            elif isinstance(one, Spread):
+                for _, address, _ in one.shared:
+                    self._forget(address.buffer, known)
             elif isinstance(one, Call):
                 for pointer in one.pointers:
                     self._forget(pointer.buffer, known)
@@ -329,6 +339,9 @@ def _kept(body: Sequence[Any], read: set[str]) -> tuple[list[Any], bool]:
                 part, lost = _kept(part, read)
                 changed.append(part)
                 dropped |= lost
+            if isinstance(each, Spread) and not changed[1]:
+                dropped = True
+                continue
             parts = iter(changed)
             each = with_inner(each, lambda _, parts=parts: tuple(next(parts)))
             if isinstance(each, (For, If)) and not any(inner(each)):

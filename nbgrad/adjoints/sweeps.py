@@ -3,7 +3,7 @@
 Words of the record stand in the block of the nest of loops around, or on the stack.
 """
 
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,13 +14,12 @@ from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
 from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
 from .checkpoints import Checkpoints
-from .fission import split
 from .layout import Nest, Nests
+from .pieces import Pieces
 from .plan import Plan
 from .products import call_of, with_calls
 from .record import Block, Record
 from .skips import skipped
-from .sums import with_sums
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -40,11 +39,11 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, variables: Container[str],
-        bars: Collection[str], checkpoints: Checkpoints,
+        again: Callable[[str], str], record: Record, checkpoints: Checkpoints, pieces: Pieces,
+        fused: Loop | None = None,
     ):  # fmt: skip
-        self._checkpoints = checkpoints
-        self._variables, self._bars = variables, bars
+        self._checkpoints, self._pieces = checkpoints, pieces
+        self.axes: set[str] = set()  # of loops that run backward
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
         self._new, self._again = new, again
@@ -54,7 +53,7 @@ class Sweeps:
             for item in body.items:
                 if isinstance(item, Segment):
                     words[item] = self._stored(item.statements)
-        self._nests = Nests(top, words, plan.is_passed)
+        self._nests, self._fused = Nests(top, words, plan.is_passed), fused
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -104,8 +103,16 @@ class Sweeps:
     # -- forward ----------------------------------------------------------------------------------
 
     def _forward(self, body: Body, place: _Round | None) -> list[Any]:
+        made = self._items(body.items, place)
+        if self._nests.words[body]:
+            block = self._reserved(body, place, made)
+            for i, name in enumerate(body.recorded):
+                made += self._record.write(block, i, name, self._dtypes[name])
+        return made
+
+    def _items(self, items: Sequence[Any], place: _Round | None) -> list[Any]:
         made: list[Any] = []
-        for item in body.items:
+        for item in items:
             if isinstance(item, Segment):
                 made += self._segment(item, place)
             elif not self._plan.is_passed(item):
@@ -115,10 +122,6 @@ class Sweeps:
             else:
                 made.append(If(item.condition, tuple(self._forward(item.then, place)),
                                tuple(self._forward(item.otherwise, place))))  # fmt: skip
-        if self._nests.words[body]:
-            block = self._reserved(body, place, made)
-            for i, name in enumerate(body.recorded):
-                made += self._record.write(block, i, name, self._dtypes[name])
         return made
 
     def _segment(self, segment: Segment, place: _Round | None) -> list[Any]:
@@ -160,7 +163,8 @@ class Sweeps:
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
-            return [*made, replace(statement, body=(*at, *self._forward(loop.body, here)))]
+            whole = replace(statement, body=(*at, *self._forward(loop.body, here)))
+            return [*made, *self._pieces.forward(loop, whole, self._nests.records(loop, here))]
         loop.rounds = self._new("rounds")
         self.declared.append(Variable(loop.rounds, literal(0, INT), INT))
         before, after = self._new("round"), self._new("round")
@@ -193,6 +197,10 @@ class Sweeps:
                 for x in statements]  # fmt: skip
 
     def _backward(self, body: Body, place: _Round | None) -> list[Any]:
+        return [*self._values_back(body, place), *self._items_back(body.items, place)]
+
+    def _values_back(self, body: Body, place: _Round | None) -> list[Any]:
+        """The values that the backward sweep of a body needs in several items."""
         made: list[Any] = []
         if self._nests.words[body]:
             block = self._released(body, place, made)
@@ -204,11 +212,15 @@ class Sweeps:
                 again = [x for x in item.statements if wanted.intersection(_defines(x))]
                 again = [self._plan.again.get(_defines(x)[0], x) for x in again]
                 made += self._reverse_of(_in_order(again))
-        for item in reversed(body.items):
+        return made
+
+    def _items_back(self, items: Sequence[Any], place: _Round | None) -> list[Any]:
+        made: list[Any] = []
+        for item in reversed(items):
             if isinstance(item, Segment):
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
-                whole = skipped(item.adjoint, local, self._bars, self._new) if body.loop else None
+                whole = skipped(item.adjoint, local, self._pieces.bars, self._new)
                 made += self._reverse_of(whole or [*local, *item.adjoint])
             elif not self._plan.is_passed(item):
                 continue
@@ -271,6 +283,7 @@ class Sweeps:
         if self._is_product(loop):
             return self._reverse_of(loop.adjoint)
         axis = self._new("back")
+        self.axes.add(axis)
         start, stop = 0, None
         if isinstance(statement, For):
             start, stop = (self._again(x) if isinstance(x, str) else x
@@ -295,20 +308,14 @@ class Sweeps:
             body += first
         body += self._backward(loop.body, here)
         whole = For(axis, low, high, tuple(body))
-        parts = split(whole, self._copied, self._is_variable)
-        return [*made, *(with_sums(each, self._bars.__contains__) for each in parts)]
+        has_record = self._nests.records(loop, here)
+        return [*made, *self._pieces.backward(loop, whole, self._again, has_record)]
 
     def _is_product(self, loop: Loop) -> bool:
         """Whether a loop is written as a product: its rounds record nothing."""
         inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
         is_product = bool(getattr(loop.statement, "product", ()))
         return is_product and not any(self._nests.words.get(each) for each in inside)
-
-    def _is_variable(self, name: str) -> bool:
-        return name in self._variables or name in self._bars
-
-    def _copied(self, name: str) -> str:
-        return self._new(name, self._dtypes.get(name, INT))
 
 
 def _affine(x: Any) -> Affine:

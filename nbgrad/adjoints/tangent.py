@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import NoRuleError
 from ..ir.reductions import SUM, Reduction
 from ..ir.scalar import NAMES, Expr, arguments, parse
+from ..ir.spread import Spread
 from ..ir.statements import (
     Accumulate,
     Address,
@@ -59,6 +60,7 @@ from .build import (
     unused,
 )
 from .inline import inlined
+from .partials import OPERANDS
 from .products import PRODUCT, tangents_of_product
 from .simplify import Simplified
 
@@ -103,6 +105,8 @@ class _Tangents:
         for each in walk(plain.body):
             if isinstance(each, (Allocate, New, PointTo)):
                 self._buffers[each.target] = each.dtype
+            elif isinstance(each, Spread):
+                self._buffers |= {name: address.dtype for name, address, _ in each.shared}
         results = [x for each in walk(plain.body) if isinstance(each, Return) for x in each.values]
         outs = [n for n, k in parameters.items() if isinstance(k, Pointer) and k.dtype.kind == "f"]
         useful = {x for x in results if isinstance(x, str)} | set(outs)
@@ -143,6 +147,8 @@ class _Tangents:
     def _body(self, statements: Sequence[Any]) -> list[Any]:
         made: list[Any] = []
         for each in statements:
+            if isinstance(each, Spread):
+                each = self._spread(each)
             if isinstance(each, For) and each.product:
                 made += [each, *tangents_of_product(each.product, self._dot)]
             elif isinstance(each, If) and each.is_skip:
@@ -155,6 +161,16 @@ class _Tangents:
             else:
                 made += [each, *self._tangent(each)]
         return made
+
+    def _spread(self, each: Spread) -> Spread:
+        """Sum the tangents of what the pieces of a loop sum."""
+        sums = tuple(filter(None, map(self._dot, each.sums)))
+        shared = tuple(
+            (dot, self._address(address), count)
+            for name, address, count in each.shared
+            if (dot := self._dot(name))
+        )
+        return replace(each, sums=(*each.sums, *sums), shared=(*each.shared, *shared))
 
     def _tangent(self, each: Any) -> list[Any]:
         """The statements behind one that compute the tangent of its result."""
@@ -248,7 +264,7 @@ class _Tangents:
         if rule is None:
             raise NoRuleError(f"{name} has no derivative in compiled loops")
         made: list[Any] = []
-        values = {**dict(zip(NAMES, operands, strict=False)), "u": target}
+        values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target}
         rows = [(row, tangent) for x, row in zip(operands, rule, strict=True)
                 if row is not None and (tangent := self._dot(x))]  # fmt: skip
         if name in _JOINT and len(rows) == 2:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..ir.spread import Spread
 from ..ir.statements import (
     Address,
     Allocate,
@@ -29,10 +30,11 @@ from ..ir.walk import walk
 from .cpu import guarded
 from .front.functions import function_of
 from .llvm import FunctionWriter, Module, ascii_name, result_type
+from .llvm_heap import declare_room
 from .llvm_instructions import instruction
 from .llvm_ops import Value, llvm_type, memory_type
 
-__all__ = ["FunctionModule", "assembly", "write_function"]
+__all__ = ["BodyWriter", "FunctionModule", "assembly", "write_function"]
 
 _STATUS = np.dtype(np.int32)
 
@@ -89,7 +91,7 @@ class FunctionModule(Module):
     def raises(self, body: Sequence[Statement]) -> bool:
         """The same of statements."""
         for each in walk(body):
-            if isinstance(each, (Raise, New)):
+            if isinstance(each, (Raise, New)) or (isinstance(each, Spread) and each.shared):
                 return True
             if isinstance(each, Call) and isinstance(each.function, Function):
                 if self.may_raise(each.function):
@@ -113,12 +115,15 @@ def assembly(function: Function, symbol: str, module: FunctionModule | None = No
 
 def write_function(module: FunctionModule, function: Function) -> str:
     """The text of a function, with @ in place of its name."""
-    writer = _Writer(module, function)
+    exact = "" if "exact" in function.attributes else "contract "
+    writer = BodyWriter(module, exact, module.may_raise(function), function.results)
     noalias = " noalias" if "noalias" in function.attributes else ""
     parameters: list[str] = []
     for name, kind in function.parameters:
         if isinstance(kind, Pointer):
             writer.pointers[name] = writer.parameter(f"a{len(parameters)}")
+            if noalias:
+                writer.apart.add(name)
             parameters.append(f"ptr{noalias} {writer.pointers[name]}")
         else:
             own = writer.parameter(f"a{len(parameters)}")
@@ -142,14 +147,16 @@ def _attributes(module: Module, function: Function) -> str:
     return text + module.attributes if "wide" in function.attributes else text
 
 
-class _Writer(FunctionWriter):
-    """Writes a function of the IR."""
+class BodyWriter(FunctionWriter):
+    """Writes the body of a function of the IR, which `raises` or not."""
 
-    def __init__(self, module: FunctionModule, function: Function):
-        super().__init__(module, "" if "exact" in function.attributes else "contract ")
-        self._functions = module
-        self._raises = module.may_raise(function)
-        self._results = module.results_of(function)
+    def __init__(
+        self, module: FunctionModule, flags: str, raises: bool, results: Sequence[np.dtype]
+    ):
+        super().__init__(module, flags)
+        self.functions, self.raises = module, raises
+        self.apart: set[Any] = set()  # buffers that no other pointer leads to
+        self._results = [_STATUS] * raises + list(results)
         self._is_ended = False
         self._heap: dict[str, tuple[str, str]] = {}  # places of addresses and sizes in bytes
 
@@ -188,20 +195,41 @@ class _Writer(FunctionWriter):
         """The end of the body."""
         if self._is_ended:
             return
-        if self._results[1:] or (self._results and not self._raises):
+        if self._results[1:] or (self._results and not self.raises):
             self.add("unreachable")
         else:
             self._finish([])
 
     def _finish(self, values: list[Value]) -> None:
         self._free()
-        self.returned([*[Value("0", _STATUS)] * self._raises, *values])
+        self.returned([*[Value("0", _STATUS)] * self.raises, *values])
 
     def _return(self, end: Return) -> None:
         self._finish([self.operand(value) for value in end.values])
 
     def _raise(self, end: Raise) -> None:
-        self._leave(str(self._functions.error(end.error, end.message)))
+        self._leave(str(self.functions.error(end.error, end.message)))
+
+    def leave(self, error: str, message: str) -> None:
+        """End the block with an exception, from code that no statement stands for."""
+        self._leave(str(self.functions.error(error, message)))
+
+    def leave_if(self, status: str) -> None:
+        """Return a status unless it is 0."""
+        failed, after = self.label("failed"), self.label("fine")
+        self.branch_if(self.emit(f"icmp ne i32 {status}, 0"), failed, after)
+        self.begin(failed)
+        self._leave(status)
+        self.begin(after)
+
+    def is_apart(self, buffer: Any) -> bool:
+        """Whether no other pointer leads to the elements of a buffer."""
+        return buffer in self._heap or buffer in self.apart
+
+    def _spread(self, spread: Spread) -> None:
+        from .llvm_spread import write_spread  # which writes bodies
+
+        write_spread(self, spread)
 
     def _leave(self, status: str) -> None:
         """Return a status that is not 0."""
@@ -234,7 +262,7 @@ class _Writer(FunctionWriter):
     def _new(self, new: New) -> None:
         address, room = self._heap[new.target]
         declared = self.module.intrinsics
-        declared["realloc"] = "declare ptr @realloc(ptr, i64)"
+        room_of = declare_room(declared)
         size = new.dtype.itemsize
         count = self.operand(new.count).text
         wanted = self.emit(f"mul i64 {count}, {size}")
@@ -246,10 +274,10 @@ class _Writer(FunctionWriter):
         half = self.emit(f"lshr i64 {before}, 1")
         total = self.emit(f"add i64 {wanted}, {half}")
         old = self.emit(f"load ptr, ptr {address}")
-        found = self.emit(f"call ptr @realloc(ptr {old}, i64 {total})")
+        found = self.emit(f"call ptr @{room_of}(ptr {old}, i64 {total})")
         self.branch_if(self.emit(f"icmp eq ptr {found}, null"), failed, got)
         self.begin(failed)
-        self._leave(str(self._functions.error("MemoryError", "no memory for an array")))
+        self._leave(str(self.functions.error("MemoryError", "no memory for an array")))
         self.begin(got)
         self.add(f"store ptr {found}, ptr {address}")
         self.add(f"store i64 {total}, ptr {room}")
@@ -281,16 +309,16 @@ class _Writer(FunctionWriter):
 
     def _argument(self, argument: Address | Operand | Function) -> Value | str:
         if isinstance(argument, Function):
-            return f"@{self._functions.name_without_status(argument)}"
+            return f"@{self.functions.name_without_status(argument)}"
         if isinstance(argument, Address):
             return self._pointer(argument)
         return self.operand(argument)
 
     def call(self, name: str, operands: Sequence[Value], result: np.dtype) -> Value:
-        if self._functions.find is None:
+        if self.functions.find is None:
             return super().call(name, operands, result)
-        made = function_of(self._functions.find(name), [x.dtype for x in operands])
-        function = self._functions.name_without_status(made)
+        made = function_of(self.functions.find(name), [x.dtype for x in operands])
+        function = self.functions.name_without_status(made)
         return Value(self._called(f"@{function}", operands, llvm_type(result)), result)
 
     def _call(self, call: Call) -> None:
@@ -302,22 +330,18 @@ class _Writer(FunctionWriter):
             for name, value in zip(call.results, found, strict=True):
                 self.define(name, value)
             return
-        name = self._functions.name_of_function(function)
-        dtypes = self._functions.results_of(function)
+        name = self.functions.name_of_function(function)
+        dtypes = self.functions.results_of(function)
         texts = [("ptr", x) if isinstance(x, str) else (llvm_type(x.dtype), x.text) for x in given]
         found = self.results_of(name, texts, dtypes)
-        if self._functions.may_raise(function):
+        if self.functions.may_raise(function):
             status, *found = found
-            failed, after = self.label("failed"), self.label("fine")
-            self.branch_if(self.emit(f"icmp ne i32 {status.text}, 0"), failed, after)
-            self.begin(failed)
-            self._leave(status.text)
-            self.begin(after)
+            self.leave_if(status.text)
         for name, value in zip(call.results, found, strict=True):
             self.define(name, value)
 
     _written: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         **FunctionWriter._written, While: _while, Break: _break, Continue: _continue,
         Allocate: _allocate, New: _new, PointTo: _point_to, Call: _call, Return: _return,
-        Raise: _raise,
+        Raise: _raise, Spread: _spread,
     }  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 
 from .front.syntax import Unsupported
 from .llvm import result_type
+from .llvm_heap import declare_room
 from .llvm_ops import INT, Value, constant, llvm_type
 
 __all__ = ["instruction"]
@@ -80,7 +81,7 @@ out = sub i64 64, {zeros}""",
     "address": "out = ptrtoint ptr {x} to i64",
     "code": "out = ptrtoint ptr {x} to i64",
     "resized": """before = inttoptr i64 {x} to ptr
-place = call ptr @realloc(ptr {before}, i64 {y})
+place = call ptr @{room}(ptr {before}, i64 {y})
 out = ptrtoint ptr {place} to i64""",
     "freed": """place = inttoptr i64 {x} to ptr
 call void @free(ptr {place})""",
@@ -109,7 +110,6 @@ out = {widened} {ulong} {number} to i64""",
 }
 _RESULTS = {"two_product": ("product", "lost")}
 _DECLARED = {
-    "resized": ("realloc", "declare ptr @realloc(ptr, i64)"),
     "freed": ("free", "declare void @free(ptr)"),
     "length": ("llvm.ctlz.i64", "declare i64 @llvm.ctlz.i64(i64, i1)"),
     "prefetch": ("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"),
@@ -132,6 +132,8 @@ def instruction(
         symbol, text = _DECLARED[kind]
         writer.module.intrinsics[symbol] = text
     names = _names(writer, given)
+    if kind == "resized":
+        names["room"] = declare_room(writer.module.intrinsics)
     last = ""
     for line in _TEMPLATES[kind].splitlines():
         target, _, text = line.partition(" = ")

@@ -202,7 +202,7 @@ class Writer:
             if type(number) not in (int, float) and is_dynamic(number):
                 return cast(self, self.size(number), operand.dtype)
             return constant(number, operand.dtype)
-        slot = self._slots.get(operand)
+        slot = self.slot_of(operand)
         if slot is None:
             return self.values[operand]
         place, dtype = slot
@@ -210,11 +210,15 @@ class Writer:
 
     def define(self, name: str, value: Value) -> None:
         """Give a name its value."""
-        slot = self._slots.get(name)
+        slot = self.slot_of(name)
         if slot is None:
             self.values[name] = value
         else:
             self.fill(slot, value)
+
+    def slot_of(self, name: str) -> tuple[str, np.dtype] | None:
+        """The place of a name that is kept in memory, and its dtype."""
+        return self._slots.get(name)
 
     def fill(self, slot: tuple[str, np.dtype], value: Value) -> None:
         place, dtype = slot

@@ -12,7 +12,7 @@ from numba.core import types
 from ..errors import UntrackedError
 from .numba_api import CPUDispatcher, Signature, typeof_impl
 
-__all__ = ["answer", "is_signature", "is_users", "refuse", "with_numba"]
+__all__ = ["answer", "given", "is_signature", "is_users", "refuse", "with_numba"]
 
 
 def refuse(kind: type) -> None:
@@ -78,7 +78,7 @@ def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> 
 
     def _compile_for_args(self: Any, *args: Any, **options: Any) -> Any:
         if any(map(holds, args)) and is_users(self):
-            return lambda *args, **options: call(self, _given(self, args), options)
+            return lambda *args, **options: call(self, given(self, args), options)
         return compile_before(self, *args, **options)
 
     def _explain_matching_error(self: Any, *args: Any, **options: Any) -> None:
@@ -94,7 +94,7 @@ def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> 
     dispatchers._explain_matching_error = _explain_matching_error
 
 
-def _given(dispatcher: Any, args: tuple) -> tuple:
+def given(dispatcher: Any, args: tuple) -> tuple:
     """The arguments of a call: Numba wraps defaults that are left out, and passes those of a
     starred parameter as one tuple."""
     if dispatcher.py_func.__code__.co_flags & CO_VARARGS:

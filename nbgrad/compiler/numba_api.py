@@ -39,6 +39,7 @@ try:
     from numba.core.compiler import Compiler, CompilerBase, compile_result
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.environment import Environment
+    from numba.core.errors import NumbaError
     from numba.core.funcdesc import FunctionDescriptor, PythonFunctionDescriptor
     from numba.core.registry import CPUDispatcher, cpu_target
     from numba.core.runtime import _nrt_python  # pyright: ignore[reportAttributeAccessIssue]
@@ -79,7 +80,7 @@ for _owner, _names in _ATTRIBUTES:
 
 __all__ = [
     "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase", "Environment",
-    "FunctionDescriptor", "FunctionIdentity", "JITCodeLibrary",
+    "FunctionDescriptor", "FunctionIdentity", "JITCodeLibrary", "NumbaError",
     "PythonFunctionDescriptor", "Signature", "_dynfunc", "_nrt_python", "cgutils",
     "compile_result", "compiler", "complaint", "config", "cpu_target",
     "environment", "ffi", "get_host_cpu_features", "global_compiler_lock", "is_theirs",

@@ -114,8 +114,8 @@ class For:
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
     `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`.
-    `product` says that the loop adds a product of matrices, c += a @ b: the arguments of the call
-    that may replace it, see `adjoints/products.py`.
+    A `parallel` loop is one of `prange`. `product` says that the loop adds a product of matrices,
+    c += a @ b: the arguments of the call that may replace it, see `adjoints/products.py`.
     """
 
     axis: Any
@@ -126,6 +126,7 @@ class For:
     step: Any = 1
     checkpoint: str = ""
     snapshots: Operand | None = None
+    parallel: bool = False
     product: tuple[Any, ...] = ()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from .affine import Affine
 from .core import Core, CoreStep, Repeat
 from .scalar import NAMES, near_arguments
+from .spread import Spread
 from .statements import (
     Accumulate,
     Assign,
@@ -42,7 +43,10 @@ def inner(statement: Any) -> tuple[tuple, ...]:
             return (body,)
         case If(then=then, otherwise=otherwise):
             return then, otherwise
-        case Chunks(loop=loop, before=before, after=after):
+        case (
+            Chunks(loop=loop, before=before, after=after)
+            | Spread(loop=loop, before=before, after=after)
+        ):
             return before, (loop,), after
         case Pieces(part=part):
             return (part.body,)
@@ -59,9 +63,12 @@ def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
             return replace(statement, body=change(body))
         case If(then=then, otherwise=otherwise):
             return replace(statement, then=change(then), otherwise=change(otherwise))
-        case Chunks(loop=loop, before=before, after=after):
-            (one,) = change((loop,))
-            return replace(statement, before=change(before), loop=one, after=change(after))
+        case (
+            Chunks(loop=loop, before=before, after=after)
+            | Spread(loop=loop, before=before, after=after)
+        ):
+            before, (one,), after = change(before), change((loop,)), change(after)
+            return replace(statement, before=before, loop=one, after=after)
         case Pieces(part=part):
             return replace(statement, part=replace(part, body=change(part.body)))
         case CoreStep(statement=one):
@@ -81,7 +88,7 @@ def walk(body: Iterable[Any]) -> list[Any]:
     return found
 
 
-_NESTED = (For, While, If, Chunks, Pieces, Repeat, CoreStep)
+_NESTED = (For, While, If, Chunks, Pieces, Spread, Repeat, CoreStep)
 
 
 def in_loops(

@@ -8,7 +8,9 @@ import numpy as np
 from ..compiler.kernel import kernel_from_ir
 from ..core.array import Array
 from ..core.fillable import FILLABLE
+from ..core.memory import share
 from ..core.primitive import bind, shape_of
+from ..core.symbols import Symbol, recording, symbol_of
 from ..errors import GraphError, TraceError, UntrackedError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
@@ -18,7 +20,15 @@ from .packed import derivative
 from .primitive import derived, parts_of, whole
 from .signature import Signature
 
-__all__ = ["arguments", "call", "converted", "on_copies", "require_apart"]
+__all__ = [
+    "arguments",
+    "call",
+    "converted",
+    "look",
+    "on_copies",
+    "require_apart",
+    "shapes_of_results",
+]
 
 
 def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
@@ -36,15 +46,22 @@ def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
         if lost := sorted(others & varied):
             raise UntrackedError(
                 f"{signature.name} writes what depends on tracked values to its argument "
-                f"{signature.leaves[lost[0]].label}, a plain array, which would lose their "
-                "derivative: pass an array made by np.zeros_like(x) of a tracked x, or make it in "
-                f"the function{user_line()}"
+                f"{(label := signature.leaves[lost[0]].label)}, a plain array, which would lose "
+                f"their derivative: pass np.array({label}, like=x) or np.zeros_like(x) of a "
+                f"tracked x, or make the array in the function{user_line()}"
             )
-    require_apart(signature, leaves)
+    require_apart(signature, leaves, is_copying=False)
     if others:
         _write_plain(f, bound, sorted(others))
     result, written = _applied(bound, tuple(sorted(taking)))
     for i, value in zip(sorted(taking), written, strict=True):
+        if isinstance(leaves[i], Array) and value.level > leaves[i].level:
+            label = signature.leaves[i].label
+            raise GraphError(
+                f"{signature.name} writes values of an inner transformation to its argument "
+                f"{label}, an array from outside of it: pass np.array({label}, like=x) of an array "
+                f"x of the inner transformation{user_line()}"
+            )
         leaves[i][...] = value
     return result
 
@@ -108,15 +125,17 @@ def arguments(bound: Bound) -> list[Any]:
         for x, leaf in zip(bound.leaves, signature.arguments, strict=True)
     ]
     if signature.returned:
-        shapes = _shapes(signature, bound.leaves)
+        shapes = shapes_of_results(signature, bound.leaves)
         kinds = [signature.leaves[i].dtype for i in signature.returned]
         found += [np.zeros(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
     return found
 
 
-def _shapes(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
+def shapes_of_results(signature: Signature, leaves: Sequence) -> list[tuple[int, ...]]:
     """The shapes of the arrays that the function returns. Raises TraceError if they depend on
     values that are not known yet."""
+    if not signature.returned:
+        return []
     maker = shapes_of(signature)
     given: list[Any] = []
     for i, (x, leaf) in enumerate(zip(leaves, signature.arguments, strict=True)):
@@ -152,30 +171,57 @@ def converted(x: Any, dtype: np.dtype) -> Any:
 # -- writes ---------------------------------------------------------------------------------------
 
 
-def require_apart(signature: Signature, leaves: Sequence) -> None:
-    """Raise GraphError if an array that the function writes to is an argument twice."""
+def look(f: Callable, args: tuple, options: dict[str, Any]) -> None:
+    """Raise GraphError for arguments of a transformation that are written to and share memory."""
+    if len(args) + len(options) > 1 or any(isinstance(x, tuple) for x in args):
+        bound = Bound(f, args, options)
+        require_apart(bound.signature, bound.leaves)
+
+
+def require_apart(signature: Signature, leaves: Sequence, is_copying: bool = True) -> None:
+    """Raise GraphError if an array that the function writes to shares memory with another one."""
     for i in signature.written:
         for j, other in enumerate(leaves):
-            if i != j and signature.leaves[j].ndim and _overlap(leaves[i], other):
-                a, b = (signature.leaves[k].label for k in sorted((i, j)))
-                raise GraphError(
-                    f"{signature.name} writes to {signature.leaves[i].label}, and its arguments "
-                    f"{a} and {b} share memory: pass a copy of one of them{user_line()}"
-                )
+            if i == j or not signature.leaves[j].ndim:
+                continue
+            a, b = (signature.leaves[k].label for k in sorted((i, j)))
+            why = (
+                f"{signature.name} writes to {signature.leaves[i].label}, and its arguments "
+                f"{a} and {b} share memory: pass a copy of one of them{user_line()}"
+            )
+            if _overlap(leaves[i], other, is_copying, why):
+                raise GraphError(why)
 
 
-def _overlap(x: Any, y: Any) -> bool:
-    if is_a(x, np.ndarray) and is_a(y, np.ndarray):
-        return np.shares_memory(x, y) if np.may_share_memory(x, y) else False
-    return x is y or _owner(x) is _owner(y)
+def _overlap(x: Any, y: Any, is_copying: bool, why: str) -> bool:
+    """Whether arrays share memory. Of two arguments of a compiled function, each call finds out."""
+    if isinstance(x, Array) and isinstance(y, Array):
+        if share(x, y, np.shares_memory):
+            return True
+        if not is_copying:  # two arrays that are not views have one memory until one is written to
+            return False
+    x, y = _memory(x), _memory(y)
+    if isinstance(x, Symbol) or isinstance(y, Symbol):
+        _note_apart(x, y, why)
+        return False
+    return np.may_share_memory(x, y) and np.shares_memory(x, y)
 
 
-def _owner(x: Any) -> Any:
-    """The array that a view of an array of a transformation was taken from."""
-    while (origin := getattr(x, "origin", None)) is not None:
-        if (parent := getattr(origin, "parent", None)) is None:
-            break
-        x = parent
+def _note_apart(x: Any, y: Any, why: str) -> None:
+    """Have each call of the recorded program raise an error if two arguments share memory, or an
+    argument and an array that it captures."""
+    recorder = recording.recorder
+    if recorder is None:
+        return
+    x, y = (recorder.capture(z) if is_a(z, np.ndarray) else symbol_of(z) for z in (x, y))
+    if all(z.builder is recorder and z.primitive is None for z in (x, y)):
+        recorder.apart[x, y] = why
+
+
+def _memory(x: Any) -> Any:
+    """The plain array or the symbol below all transformations."""
+    while isinstance(x, Array) and not isinstance(x, Symbol):
+        x = x.below
     return x
 
 

@@ -14,6 +14,7 @@ from ..compiler.front.functions import Entry, array_results
 from ..compiler.kernel import Kernel, kernel_from_ir
 from ..ir.statements import Address, Call, Function
 from ..ir.walk import walk
+from ..threads.pool import start_if_wanted
 from .packed import Derivative
 from .rows import found
 from .samples import Samples
@@ -127,6 +128,7 @@ def filled(
             signature.check_bounds(each[:count])
     out, status = new_vector(shape, derivative.dtype), np.zeros(1, np.int64)
     kernel_of(derivative)(*arguments, out, status)
+    start_if_wanted()
     if number := status.item():
         kind, message = error_of(signature.errors[number - 1])
         raise kind(message)

@@ -5,15 +5,20 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from ..compiler.njit_arguments import answer, is_signature, with_numba
-from ..compiler.numba_api import CPUDispatcher
+from ..compiler.njit_arguments import answer, given, is_signature, with_numba
+from ..compiler.numba_api import CPUDispatcher, NumbaError
 from ..core.array import Array
 from ..core.fillable import Filled
+from ..errors import NoRuleError
 from ..transforms import trees
 from ..transforms.direct import register
-from .call import call, on_copies
+from . import ruled as ruled
+from .beyond import run
+from .call import call, look, on_copies
+from .calls import Bound
 from .gradients import value_and_gradients
 from .report import plan_of, source_of
+from .signature import Signature
 
 __all__ = ["njit"]
 
@@ -79,7 +84,27 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
 
 
 class Njit(CPUDispatcher):
-    """A function compiled by Numba, made by `nbgrad.njit`."""
+    """A function compiled by Numba, made by `nbgrad.njit`. Types of arguments for which Numba
+    refuses it are those of our own front end."""
+
+    def _compile_for_args(self, *args: Any, **options: Any) -> Any:
+        compiled: Any = super()
+        refused: set[Signature] = vars(self).setdefault("_refused", set())  # pyright: ignore
+        is_plain = not any(map(_is_array, args))
+        if not (is_plain and refused and self._signature(args) in refused):
+            try:
+                return compiled._compile_for_args(*args, **options)
+            except NumbaError as error:
+                try:
+                    signature = self._signature(args)
+                    _ = signature.primal
+                except NoRuleError:
+                    raise error from None
+                refused.add(signature)
+        return lambda *args, **options: run(self, given(self, args), options)
+
+    def _signature(self, args: tuple) -> Signature:
+        return Bound(self, given(self, args), {}).signature
 
     @property
     def source(self) -> str:
@@ -112,4 +137,4 @@ def _is_array(x: Any) -> bool:
 
 
 answer((Array, Filled), call)
-register(CPUDispatcher, on_copies, value_and_gradients)
+register(CPUDispatcher, on_copies, value_and_gradients, look)

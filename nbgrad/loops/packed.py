@@ -123,7 +123,9 @@ class Derivative:
             made = signature.primal
             if self.wrt is not None:
                 wanted = sorted({*self.wrt, *self.outs})
-                made = value_and_cotangents(made, [names[i] for i in wanted], lengths)
+                others = [name for i, name in enumerate(names) if i not in wanted]
+                wrt = [names[i] for i in wanted]
+                made = value_and_cotangents(made, wrt, lengths, others)
             for moving in self.along:
                 made = _tangents(made, [names[i] for i in moving], lengths)
         except NbgradError:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..adjoints.partials import declare_rule, pullbacks
+from ..adjoints.partials import OPERANDS, declare_rule, pullbacks
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.functions import Entry
 from ..compiler.front.scalars import floats, record_others
@@ -29,7 +29,7 @@ from ..ir.statements import Assign, Function, Return
 from ..rules.families.scalar import Elementwise, ScalarCode
 from ..transforms.elementwise import UserElementwise
 
-__all__ = ["found"]
+__all__ = ["found", "lend", "recorded_rule"]
 
 _ROOMS = ("nbgrad.rules.", "nbgrad.special.", "nbgrad.stats.", "nbgrad.nn.")
 _OF_ELEMENTS = (
@@ -158,13 +158,21 @@ class _Row:
         return Entry(function, dtype, found)
 
 
-_ROWS: dict[str, _Row] = {}
+_ROWS: dict[str, Any] = {}
+
+
+def lend(name: str, function: Any) -> None:
+    """Have scalar code that calls a name call a function."""
+    _ROWS[name] = function
 
 
 def found(name: str) -> Any:
-    """The function of ours that scalar code calls by a name."""
+    """The function of ours that compiled code calls by a name."""
     from ..kernels import scalar
+    from ..threads.helpers import spread
 
+    if name == "spread":
+        return spread
     return _ROWS[name] if name in _ROWS else getattr(scalar, name)
 
 
@@ -201,6 +209,21 @@ def _recorded(primitive: Any, params: tuple) -> list[tuple[Any, dict[Symbol, str
             result = str(refused)
         found.append((symbol_of(result), labels))
     return found
+
+
+def recorded_rule(pullback: Callable, arity: int) -> tuple | None:
+    """The cotangents that a pullback of numbers gives, as expressions; None where it cannot be
+    recorded."""
+    builder = Builder(level=0)
+    args, (out, ct) = ([builder.input(_INPUT[DOUBLE]) for _ in range(n)] for n in (arity, 2))
+    labels = {**dict(zip(args, OPERANDS, strict=False)), out: "u", ct: "v"}
+    try:
+        results = pullback(ct, out, *args)
+        parts = results if isinstance(results, tuple) else (results,)
+        rule = tuple(None if x is None else _composed(symbol_of(x), labels) for x in parts)
+    except Exception:  # it may ask for numbers in any way
+        return None
+    return None if len(rule) != arity or any(isinstance(x, str) for x in rule) else rule
 
 
 def _described(primitive: Any, params: tuple) -> list[Any]:

@@ -138,9 +138,10 @@ class _Loops:
         for name, kind in self._inner.parameters:
             if name in places:
                 axes = self._samples.axes(places[name])
-                pointer = kind if isinstance(kind, Pointer) else Pointer(kind)
-                is_number = kind != pointer and not axes and not self._by_address
-                taken.append((name, kind if is_number else pointer))
+                is_number = not axes and not self._by_address
+                if not isinstance(kind, Pointer) and not is_number:
+                    kind = Pointer(kind)
+                taken.append((name, kind))
                 if not self._by_address:
                     for k in axes:
                         taken.append((f"{name}@{k}", INT))

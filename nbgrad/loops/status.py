@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..adjoints.build import Names, defined_names, literal
+from ..adjoints.build import BOOL, Names, defined_names, literal, operation
 from ..adjoints.inline import inlined
 from ..ir.affine import Affine
-from ..ir.statements import Call, Function, Raise, Return, Store
-from ..ir.walk import inner, walk, with_inner
+from ..ir.spread import Spread
+from ..ir.statements import Call, Function, If, Load, Raise, Return, Store
+from ..ir.walk import walk, with_inner
 
 __all__ = ["error_of", "names_in", "with_status"]
 
@@ -29,20 +30,35 @@ def with_status(
     """A function without results that stores the number of an exception at a place, and frees the
     memory at the addresses `scratch`, instead of raising. Exceptions are numbered from 1 on,
     as in `errors`; the last number is for all others."""
-    flat = inlined(function, Names(names_in(function)))
+    names = Names(names_in(function))
+    flat = inlined(function, names)
     buffer, at, dtype = place
     numbers = {error: i + 1 for i, error in enumerate(errors)}
     freed = [Call("freed", (name,)) for name in scratch]
 
-    def change(body: Sequence[Any]) -> tuple:
+    def change(body: Sequence[Any], freed: Sequence[Any] = freed) -> tuple:
         made: list[Any] = []
         for each in body:
             if isinstance(each, Raise):
                 number = numbers.get((each.error, each.message), len(errors))
                 made += [*freed, Store(buffer, at, literal(number, dtype), dtype), Return()]
+            elif isinstance(each, Spread):  # a piece ends alone
+                made.append(with_inner(each, lambda body: change(body, ())))
+                if any(isinstance(x, Raise) for x in walk([each])):
+                    made += ended()
             else:
-                made.append(with_inner(each, change) if inner(each) else each)
+                made.append(with_inner(each, lambda body: change(body, freed)))
         return tuple(made)
+
+    def ended() -> list[Any]:
+        """End the function if a piece has stored a number."""
+        number, failed = names.new("number"), names.new("failed")
+        zero = literal(0, dtype)
+        return [
+            Load(number, buffer, at, dtype),
+            operation(failed, "not_equal", (number, zero), BOOL, dtype),
+            If(failed, (*freed, Return())),
+        ]
 
     body = (*flat.declared, *change(flat.body))
     return replace(function, body=body)

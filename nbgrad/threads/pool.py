@@ -41,7 +41,7 @@ from .helpers import (
     job_of_python,
 )
 
-__all__ = ["get_threads", "in_pieces", "pieces_run", "ready", "set_threads"]
+__all__ = ["get_threads", "in_pieces", "pieces_run", "ready", "set_threads", "start_if_wanted"]
 
 _INT = np.dtype(np.int64)
 _KINDS = {help_others: (_INT,), job_of_python: (_INT, _INT)}
@@ -206,6 +206,12 @@ def most_threads() -> int:
 def ready() -> None:
     """Start the helpers, unless they wait already."""
     if not _pool.ready:
+        _pool.start()
+
+
+def start_if_wanted() -> None:
+    """Start the helpers if pieces have run without any."""
+    if not _pool.ready and WORDS[RAN]:
         _pool.start()
 
 

@@ -5,22 +5,23 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-__all__ = ["callee", "register", "value_and_gradients"]
+__all__ = ["callee", "look", "register", "value_and_gradients"]
 
-_known: dict[type, tuple[Callable, Callable]] = {}
+_known: dict[type, tuple[Callable, Callable, Callable]] = {}
 
 
-def register(kind: type, call: Callable, gradients: Callable) -> None:
+def register(kind: type, call: Callable, gradients: Callable, look: Callable) -> None:
     """Register functions of a class.
 
     `call(f, args, options)` calls f with arguments that belong to the caller of a transformation,
     so they are not written to. `gradients(f, args, positions, options)` returns the value and the
     gradients with respect to the arguments at these positions, or None where f has no such value.
+    `look(f, args, options)` raises an error for arguments that must not share memory.
     """
-    _known[kind] = call, gradients
+    _known[kind] = call, gradients, look
 
 
-def _of(f: Callable) -> tuple[Callable, Callable] | None:
+def _of(f: Callable) -> tuple[Callable, Callable, Callable] | None:
     kinds: list[type] = type.mro(type(f))
     return next((_known[kind] for kind in kinds if kind in _known), None)
 
@@ -30,6 +31,12 @@ def callee(f: Callable) -> Callable:
     if type(f) is FunctionType or (found := _of(f)) is None:
         return f
     return lambda *args, **options: found[0](f, args, options)
+
+
+def look(f: Callable, args: tuple, options: dict[str, Any]) -> None:
+    """Check the arguments of a registered function, before a transformation copies them."""
+    if type(f) is not FunctionType and (found := _of(f)) is not None:
+        found[2](f, args, options)
 
 
 def value_and_gradients(

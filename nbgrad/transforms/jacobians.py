@@ -10,7 +10,7 @@ from ..core.primitive import shape_of
 from ..errors import DimensionMismatch
 from . import trees
 from .batching import vmap
-from .direct import callee
+from .direct import callee, look
 from .forward import jvp
 from .reverse import existing, grad, gradient, positions_of, vjp
 from .transformed import takes_argnum, transformed
@@ -53,6 +53,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
     @transformed(jacobian, f, argnums, mode)
     def jacobian_of(*args, **options):
         places = existing("jacobian", argnums, positions, len(args))
+        look(f, args, options)
 
         def partial(*inputs):
             full = list(args)

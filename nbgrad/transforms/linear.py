@@ -17,7 +17,7 @@ from ..runtime.kinds import is_a
 from ..values.graph import apply_rule
 from ..values.tracked import below
 from . import constant, trees
-from .direct import callee
+from .direct import callee, look
 from .forward import dual_argument, primal_of, tangent_of
 from .run import array_leaves, fitted
 from .state import kept
@@ -176,6 +176,7 @@ def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
     (np.float64(2.0), (np.float64(0.0), np.float64(2.0)))
     """
     trees.require_function("linearize", f)
+    look(f, primals, options)
     primals, options = tuple(map(kept, primals)), kept(options) if options else options
     leaves, rebuild = trees.flatten(primals)
     _require_floats("linearize", leaves)

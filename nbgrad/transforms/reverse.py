@@ -142,6 +142,7 @@ def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
     (np.float64(3.0), np.float64(2.0))
     """
     trees.require_function("vjp", f)
+    direct.look(f, primals, options)
     primals, options = tuple(map(kept, primals)), kept(options) if options else options
     run = Run("vjp", f, primals, range(len(primals)), options)
     result, aux = with_aux("vjp", run.result) if has_aux else (run.result, None)

@@ -14,8 +14,9 @@ import numpy as np
 
 from checkers.arithmetic import SPACE, UNDEFINED, records
 from nbgrad.ir.affine import Affine
-from nbgrad.ir.reductions import SUM
+from nbgrad.ir.reductions import MAXIMUM, MINIMUM, SUM
 from nbgrad.ir.scalar import NAMES, Apply, Arg, Expr, Number
+from nbgrad.ir.spread import Spread
 from nbgrad.ir.statements import (
     Accumulate,
     Address,
@@ -38,6 +39,7 @@ from nbgrad.ir.statements import (
     Variable,
     While,
 )
+from nbgrad.ir.walk import walk
 
 BOOL, INT, UINT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.uint64)
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -88,6 +90,7 @@ class _Text:
         head = ", ".join(self._name(name) for name, _ in function.parameters)
         self._lines = [f"def run({head}):"]
         self._new_buffers: set[str] = set()
+        self._variables = {x.target for x in walk(function.body) if isinstance(x, Variable)}
         self._body(function.body, 1)
         self._lines[1:1] = [f" {name} = None" for name in sorted(self._new_buffers)]
         self.whole = "\n".join(self._lines) + "\n"
@@ -142,6 +145,11 @@ class _Text:
                 name = self._name(target)
                 total = f"{name} + {self._operand(value)}"
                 self._add(f"{name} = {_rounded(total, self._dtypes[target])}", depth)
+            case Accumulate(target, kind, value) if kind in (MAXIMUM, MINIMUM):
+                name, other = self._name(target), self._operand(value)
+                sign = ">" if kind is MAXIMUM else "<"
+                self._add(f"if {other} {sign} {name} or {other} != {other}: {name} = {other}",
+                          depth)  # fmt: skip
             case Load(target, buffer, at, dtype):
                 self._require_word(buffer, dtype)
                 name, word = self._defined(target, dtype), self._name(buffer)
@@ -161,6 +169,8 @@ class _Text:
                 self._add(f"for {self._defined(axis, INT)} in range({bounds}):", depth)
                 self._add("tick()", depth + 1)
                 self._body(body, depth + 1)
+            case Spread():
+                self._spread(each, depth)
             case While(body):
                 self._add("while True:", depth)
                 self._add("tick()", depth + 1)
@@ -192,6 +202,56 @@ class _Text:
                 self._add(f"raise {error}({message!r})", depth)
             case _:
                 raise NotImplementedError(type(each).__name__)
+
+    def _spread(self, each: Spread, depth: int) -> None:
+        """The pieces in reverse order: they must not depend on each other."""
+        loop, inside = each.loop, walk((*each.before, each.loop, *each.after))
+        targets = {x.target for x in inside if isinstance(x, (Assign, Accumulate))}
+        own = [self._name(x) for x in sorted(targets & self._variables)]
+        sums = [self._name(x) for x in each.sums]
+        made = [self._name(x.target) for x in inside if isinstance(x, New)]
+        self._new_buffers.update(made)
+        piece, order = self._defined(each.piece, INT), f"order{depth}"
+        start, stop, count = map(self._operand, (loop.start, loop.stop, each.count))
+        ends = [f"start{depth}", f"size{depth}"]
+        for name in own:
+            self._add(f"{name}_before = {name}", depth)
+        self._add(f"{ends[0]}, {ends[1]} = {start}, -(-({stop} - {start}) // {count})", depth)
+        self._add(f"sums{depth} = {{}}", depth)
+        self._add(f"for {piece} in reversed(range({count})):", depth)
+        for name in own:
+            self._add(f"{name} = {name}_before", depth + 1)
+        for name in sums:
+            self._add(f"{name} = 0", depth + 1)
+        for name in made:
+            self._add(f"{name} = None", depth + 1)
+        for name, address, size in each.shared:
+            self._dtypes[name] = address.dtype
+            zeros = f"dict.fromkeys(range({self._operand(size)}), 0)"
+            self._add(f"{self._name(name)} = {zeros}", depth + 1)
+        self._body(each.before, depth + 1)
+        low = f"{ends[0]} + {piece} * {ends[1]}"
+        bounds = f"{low}, min({low} + {ends[1]}, {stop})"
+        self._add(f"for {self._defined(loop.axis, INT)} in range({bounds}):", depth + 1)
+        self._add("tick()", depth + 2)
+        self._body(loop.body, depth + 2)
+        self._body(each.after, depth + 1)
+        shared = [self._name(name) for name, _, _ in each.shared]
+        kept = "".join(f"{name}, " for name in (*sums, *shared))
+        self._add(f"sums{depth}[{piece}] = ({kept})", depth + 1)
+        for name in own:
+            self._add(f"{name} = {name}_before", depth)
+        self._add(f"for {order} in range({count}):", depth)
+        for i, name in enumerate(each.sums):
+            total = f"{self._name(name)} + sums{depth}[{order}][{i}]"
+            total = _rounded(total, self._dtypes[name])
+            self._add(f"{self._name(name)} = {total}", depth + 1)
+        for i, (_, address, _) in enumerate(each.shared, len(sums)):
+            place = f"{self._name(address.buffer)}[{self._at(address.at)} + k]"
+            total = _rounded(f"{place} + x", address.dtype)
+            self._add(f"for k, x in sums{depth}[{order}][{i}].items():", depth + 1)
+            self._add(f"{place} = {total}", depth + 2)
+        self._add("pass", depth + 1)
 
     def _require_word(self, buffer: Any, dtype: np.dtype) -> None:
         expected = self._dtypes.get(buffer)

@@ -1,6 +1,9 @@
 """Rows of the registry in functions with loops: every function of numbers is taken, and its
 derivatives are those of the row."""
 
+import math
+
+import numba
 import numpy as np
 import pytest
 import scipy.special
@@ -99,3 +102,74 @@ def test_rules_of_users_ops():
     op = nbgrad.custom_elementwise("x * y", partials=[lambda x, y, out: 7.0 * y, None])
     twice = nbgrad.njit(lambda x: op(x, 2.0) + op(x, x))
     assert nbgrad.value_and_grad(twice)(3.0) == (15.0, 35.0)
+
+
+def scaled(x, places, n=2):
+    total = 0.0
+    for i in range(x.size):
+        total += special.gammaln(x[i]) * n
+    if total > 100.0:
+        raise ValueError("too large")
+    x[0] = 5.0
+    places[1] = places.size
+    return total, x * 2, n
+
+
+def test_calls_of_functions_that_numba_refuses():
+    """They write to their arguments and raise errors as Python does."""
+    f = nbgrad.njit(scaled)
+    for n in (2, 3):
+        x, places = np.arange(1.0, 9.0)[::2], np.zeros(2, np.int64)
+        own, marked = x.copy(), places.copy()
+        total, double, count = f(x, places, n)
+        wanted, _, _ = scaled(own, marked, n)
+        assert total == pytest.approx(wanted, rel=1e-14) and count == n and type(total) is float
+        assert np.array_equal(x, own) and np.array_equal(double, 2 * own)
+        assert places.tolist() == marked.tolist() == [0, 2]
+    with pytest.raises(ValueError, match="too large"):
+        f(np.full(9, 30.0), np.zeros(2, np.int64))
+    with pytest.raises(numba.core.errors.TypingError):
+        nbgrad.njit(lambda x: sorted({1: special.gammaln(x)}))(1.0)
+
+
+@nbgrad.custom_rule(pullback=lambda ct, out, x: ct * 7.0 * x)
+def floored(x):
+    return math.floor(x) * 1.0
+
+
+@numba.njit
+def by_branch(ct, out, x, y, n):
+    if x > 0.0:
+        return ct * y * n, ct * x * n, None
+    return ct * 5.0, ct * 0.0, None
+
+
+@nbgrad.custom_rule(pullback=by_branch)
+@numba.njit
+def product(x, y, n):
+    return x * y * n
+
+
+squares = nbgrad.compile(lambda x: np.sum(x * x))
+
+
+def ruled(x, y):
+    total = 0.0
+    for i in range(2):
+        total += floored(x[i]) * x[i] + product(x[i], y, 2)
+    return total + squares(x)
+
+
+def test_rules_of_users():
+    f = nbgrad.njit(ruled)
+    x = np.array([2.5, -1.5])
+    wanted = 5.0 + 10.0 + 3.0 - 6.0 + 8.5
+    value, (by_x, by_y) = nbgrad.value_and_grad(f, (0, 1))(x, 2.0)
+    assert value == f(x, 2.0) == wanted
+    np.testing.assert_allclose(by_x, np.floor(x) + 7.0 * x * x + [4.0, 5.0] + 2 * x)
+    assert by_y == 5.0
+    assert nbgrad.jvp(f, (x, 2.0), (np.ones(2), 0.0))[1] == pytest.approx(by_x.sum())
+    second = nbgrad.grad(nbgrad.grad(nbgrad.njit(lambda x: floored(x) * x)))
+    assert second(2.5) == pytest.approx(21.0 * 2.5)
+    with pytest.raises(nbgrad.NoRuleError, match="floored, a custom_rule, with an array"):
+        nbgrad.grad(nbgrad.njit(lambda x: np.sum(floored(x))))(x)

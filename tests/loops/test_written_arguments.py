@@ -118,9 +118,7 @@ def test_plain_arrays_that_depend_on_nothing_tracked_are_written_to():
     before = np.zeros(3, np.int64)
     assert np.array_equal(nbgrad.grad(counted)(np.ones(3), before), [0.0, 1.0, 4.0])
     assert not before.any()
-    with pytest.raises(
-        nbgrad.UntrackedError, match="places, a plain array, and its argument x is not known while"
-    ):
+    with pytest.raises(nbgrad.UntrackedError, match="and its argument a is not known"):
         nbgrad.compile(lambda x: counted(x, places))(np.ones(3))
 
 

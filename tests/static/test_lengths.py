@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from helpers.children import run
+from helpers.daily import daily
 from helpers.static import lengths
 
 import nbgrad
 from nbgrad.errors import TraceError
 
 
-@pytest.mark.parametrize("mode", lengths.MODES)
+@pytest.mark.parametrize("mode", daily(lengths.MODES, 2))
 def test_a_program_for_named_sizes_decides_as_the_function_does(mode):
     code = f"from helpers.static import lengths; result = lengths.faults({mode!r})"
     assert run(code, NUMBA_DISABLE_JIT="1").result == {}

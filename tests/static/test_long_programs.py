@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from fuzz.written import check_written, watched
+from helpers.daily import daily
 
 import nbgrad
 
@@ -37,7 +38,7 @@ def repeated(step, count):
     return f
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", daily(STEPS, 6))
 def test_programs_of_200_steps(name):
     f = repeated(STEPS[name], 200)
     check_written(nbgrad.compile(nbgrad.value_and_grad(f)), X)
@@ -48,7 +49,7 @@ def test_a_number_of_600_steps():
     check_written(nbgrad.compile(f), 0.3)
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", daily(STEPS, 6))
 def test_lines_and_planning_grow_with_the_steps(name):
     calls, lines = [], []
     for count in (50, 200):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz.written import check_written
+from helpers.daily import daily
 from helpers.static.random_writes import SIZE, Draw, point
 
 import nbgrad
@@ -115,7 +116,7 @@ PROGRAMS = (plain, with_ys, with_states, nested, chosen, ending, in_spans, none_
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", daily(range(6), 2))
 def test_random_bodies_are_what_eager_loops_give(seed, program):
     loss = program(Draw(seed), Draw(seed + 1000))
     check_written(nbgrad.compile(nbgrad.value_and_grad(loss)), point(seed))
@@ -139,7 +140,7 @@ def twice(f: Callable) -> Callable:
 
 @pytest.mark.parametrize("transform", [hvp, of_samples, through_samples, twice],
                          ids=lambda transform: transform.__name__)  # fmt: skip
-@pytest.mark.parametrize("seed", range(20, 24))
+@pytest.mark.parametrize("seed", daily(range(20, 24), 2))
 def test_other_derivatives_of_random_bodies(seed, transform):
     f = plain(Draw(seed), Draw(seed + 1000))
     check_written(nbgrad.compile(transform(f)), point(seed))

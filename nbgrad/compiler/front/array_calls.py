@@ -9,6 +9,7 @@ import numpy as np
 
 from . import choosing as choosing
 from . import creation as creation
+from . import extremes as extremes
 from . import products as products
 from . import rearranging as rearranging
 from . import reductions as reductions

@@ -1,7 +1,7 @@
 """Functions of users, and the arguments of their calls."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -9,14 +9,24 @@ from .functions import parameter_names
 from .syntax import Unsupported
 from .values import Known, Value
 
-__all__ = ["bound", "python_function"]
+__all__ = ["bound", "python_function", "unwrap_by"]
+
+
+_inside: list[Callable[[Any], Any]] = []
+
+
+def unwrap_by(inside: Callable[[Any], Any]) -> None:
+    """Have `inside(function)` asked for the Python function of an object; None for any other."""
+    _inside.append(inside)
 
 
 def python_function(function: Any) -> FunctionType | None:
-    """The Python function of a function, or of one that Numba compiles."""
+    """The Python function of a function, or of one that Numba or another room compiles."""
     if isinstance(function, FunctionType):
         return function
     inner = getattr(function, "py_func", None)
+    for inside in _inside:
+        inner = inner or inside(function)
     return inner if isinstance(inner, FunctionType) else None
 
 

@@ -17,8 +17,8 @@ from .syntax import Unsupported
 from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
-    "Chosen", "Enumerated", "Items", "Range", "bound", "chosen", "items_of", "made_by", "one_type",
-    "takes",
+    "Chosen", "Enumerated", "Items", "ParallelRange", "Range", "bound", "chosen", "items_of",
+    "made_by", "one_type", "takes",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -54,6 +54,10 @@ class Range:
 
     def as_item(self, number: Number) -> Number:
         return self._emit.cast(number, self.dtype)
+
+
+class ParallelRange(Range):
+    """`prange(start, stop, step)`"""
 
 
 class Elements:
@@ -138,7 +142,7 @@ def takes(function: Any, make: type) -> None:
 def made_by(function: Any) -> Any:
     """The class of the iterables that a function makes; None for any other function."""
     if getattr(function, "__name__", "") == "prange":  # Numba's
-        return Range
+        return ParallelRange
     try:
         return _MAKERS.get(function)
     except TypeError:  # not hashable

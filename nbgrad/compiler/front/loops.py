@@ -9,7 +9,17 @@ from typing import Any
 from ...ir.statements import Break, Continue, For, If, Raise, Return, Statement, While
 from .emit import FunctionBuilder
 from .expressions import Expressions
-from .iteration import Chosen, Enumerated, Items, Range, bound, items_of, made_by, one_type
+from .iteration import (
+    Chosen,
+    Enumerated,
+    Items,
+    ParallelRange,
+    Range,
+    bound,
+    items_of,
+    made_by,
+    one_type,
+)
 from .joins import Frame, looped
 from .steps import Steps, require_whole
 from .syntax import Unsupported
@@ -128,7 +138,8 @@ class Loops:
         if isinstance(items, Steps):
             schedule, copies = items.schedule, items.copies
             return For(axis, start, stop, tuple(statements), checkpoint=schedule, snapshots=copies)
-        return For(axis, start, stop, tuple(statements))
+        parallel = isinstance(items, ParallelRange)
+        return For(axis, start, stop, tuple(statements), parallel=parallel)
 
     def _items(self, node: ast.expr) -> Items | tuple:
         """The items of an iterable; those of a tuple as a tuple."""

@@ -1,14 +1,18 @@
 """Reductions of arrays, over all elements or along one axis."""
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 
 import numpy as np
 
+from ...ir.reductions import SUM
+from ...ir.statements import Store
 from .array_table import axis_of, function_row, known_of, several_axes
 from .arrays import (
+    assign,
     count_of,
+    fill,
     fresh,
     in_memory,
     is_array,
@@ -16,9 +20,8 @@ from .arrays import (
     nest,
     number,
     position_of,
-    require,
 )
-from .elements import product, row_strides
+from .elements import row_strides
 from .elementwise import each_element
 from .emit import FunctionBuilder
 from .syntax import Unsupported
@@ -31,12 +34,10 @@ from .values import (
     Array,
     Known,
     Lazy,
-    Number,
-    Place,
     Value,
 )
 
-__all__ = ["root", "sum_", "total_dtype"]
+__all__ = ["kept_axis", "over_axes", "root", "sum_", "total_dtype"]
 
 Step = Callable[[Value, Value], Value]
 
@@ -74,7 +75,7 @@ def _of(emit: FunctionBuilder, a: Value) -> Lazy:
     return lazy(emit, a)
 
 
-def _over_axes(row: Callable[..., Value]) -> Callable[..., Value]:
+def over_axes(row: Callable[..., Value]) -> Callable[..., Value]:
     """The row of a reduction, which reduces several axes one after another."""
 
     @wraps(row)
@@ -91,7 +92,7 @@ def _over_axes(row: Callable[..., Value]) -> Callable[..., Value]:
     return reduced
 
 
-def _kept(emit: FunctionBuilder, found: Value, axis: int | None, keepdims: Value) -> Value:
+def kept_axis(emit: FunctionBuilder, found: Value, axis: int | None, keepdims: Value) -> Value:
     """The result with an axis of length 1 in the place of that which is reduced."""
     if not known_of(keepdims, "keepdims"):
         return found
@@ -102,7 +103,7 @@ def _kept(emit: FunctionBuilder, found: Value, axis: int | None, keepdims: Value
 
 
 @function_row(np.sum)
-@_over_axes
+@over_axes
 def sum_(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
 ) -> Value:
@@ -112,7 +113,24 @@ def sum_(
     def step(x: Value, y: Value) -> Value:
         return emit.operation(operator.add, x, emit.cast(y, dtype))
 
-    return _kept(emit, _reduced(emit, value, where, Known(0), dtype, step), where, keepdims)
+    if where is not None and where < len(value.shape) - 1:
+        return kept_axis(emit, _sum_of_rows(emit, value, where, dtype), where, keepdims)
+    return kept_axis(emit, _reduced(emit, value, where, Known(0), dtype, step), where, keepdims)
+
+
+def _sum_of_rows(emit: FunctionBuilder, value: Lazy, axis: int, dtype: np.dtype) -> Value:
+    """Sums along an axis that is not the last, in the order of the memory."""
+    total = fresh(emit, (*value.shape[:axis], *value.shape[axis + 1 :]), dtype)
+    assign(emit, total, KNOWN_0)
+    strides, place = row_strides(emit, total), total.place
+    with nest(emit, value.shape) as at:
+        x = emit.cast(value.element(at), dtype).operand
+        where = position_of(emit, strides, [*at[:axis], *at[axis + 1 :]])
+        emit.add(Store(place.buffer, place.at.plus(where), x, dtype, SUM))
+    # What is read more than once is a copy, which is written once: so no partial sum is recorded.
+    found = fresh(emit, total.shape, dtype)
+    fill(emit, found, lazy(emit, total))
+    return found
 
 
 @function_row(np.prod)
@@ -131,7 +149,7 @@ def _count(emit: FunctionBuilder, value: Lazy, axis: int | None) -> Value:
 
 
 @function_row(np.mean)
-@_over_axes
+@over_axes
 def mean(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
 ) -> Value:
@@ -187,96 +205,6 @@ def root(emit: FunctionBuilder, value: Value) -> Value:
         return emit.applied("sqrt", [here], here.dtype)
 
     return each_element(emit, of_number, [value]) if is_array(value) else of_number(value)
-
-
-_NOWHERE = Place("", DOUBLE)
-
-
-# -- maxima ---------------------------------------------------------------------------------------
-
-
-def _better(emit: FunctionBuilder, compare: Callable, x: Value, best: Value) -> Number:
-    """Whether a number is better than the best one, or the first nan."""
-    better = emit.truth(emit.operation(compare, x, best))
-    if emit.dtype(x).kind != "f":
-        return better
-    new = emit.truth(emit.operation(operator.ne, x, x))
-    old = emit.truth(emit.operation(operator.eq, best, best))
-    both = emit.applied("and", [new, old], BOOL)
-    return emit.applied("or", [better, both], BOOL)
-
-
-def _extreme(
-    emit: FunctionBuilder, a: Value, axis: "Value | None", compare: Callable, is_place: bool
-) -> Value:
-    """The first best element, or its index, of all or along an axis."""
-    value = lazy(emit, in_memory(emit, a) if not _of(emit, a).cheap else a)
-    where = axis_of(axis, len(value.shape))
-    if where is not None and len(value.shape) == 1:
-        where = None
-    size = count_of(emit, value.shape)
-    message = "zero-size array to reduction operation, which has no identity"
-    require(emit, emit.operation(operator.gt, size, Known(0)), message)
-    dtype = INT if is_place else value.dtype
-
-    def best(outer: Sequence[Value], shape: Sequence[Number]) -> Value:
-        def full(at: Sequence[Value]) -> list[Value]:
-            return list(at) if where is None else [*outer[:where], *at, *outer[where:]]
-
-        zeros = [number(0)] * len(shape)
-        found = emit.accumulator(value.element(full(zeros)), value.dtype)
-        place = emit.accumulator(Known(0), INT)
-        strides = row_strides(emit, Array(_NOWHERE, tuple(shape)))
-        with nest(emit, shape) as at:
-            x = emit.settled(value.element(full(at)))
-            better = _better(emit, compare, x, found)
-            if is_place:
-                here: Value = KNOWN_0
-                for stride, i in zip(strides, at, strict=True):
-                    here = emit.operation(operator.add, product(emit, stride, i), here)
-                both = [better, emit.cast(here, INT), place]
-                emit.accumulate(place, emit.applied("select", both, INT))
-            both = [better, emit.typed(x), found]
-            emit.accumulate(found, emit.applied("select", both, value.dtype))
-        return emit.settled(place if is_place else found)
-
-    if where is None:
-        return best([], value.shape)
-    rest = (*value.shape[:where], *value.shape[where + 1 :])
-    result = fresh(emit, rest, dtype)
-    strides = row_strides(emit, result)
-    with nest(emit, rest) as outer:
-        found = best(outer, value.shape[where : where + 1])
-        emit.store(result.place, position_of(emit, strides, outer), found)
-    return result
-
-
-@function_row(np.max, np.amax)
-@_over_axes
-def max_(
-    emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
-) -> Value:
-    found = _extreme(emit, a, axis, operator.gt, False)
-    return _kept(emit, found, axis_of(axis, len(_of(emit, a).shape)), keepdims)
-
-
-@function_row(np.min, np.amin)
-@_over_axes
-def min_(
-    emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
-) -> Value:
-    found = _extreme(emit, a, axis, operator.lt, False)
-    return _kept(emit, found, axis_of(axis, len(_of(emit, a).shape)), keepdims)
-
-
-@function_row(np.argmax)
-def argmax(emit: FunctionBuilder, a: Value, axis: "Value | None" = None) -> Value:
-    return _extreme(emit, a, axis, operator.gt, True)
-
-
-@function_row(np.argmin)
-def argmin(emit: FunctionBuilder, a: Value, axis: "Value | None" = None) -> Value:
-    return _extreme(emit, a, axis, operator.lt, True)
 
 
 @function_row(np.any)

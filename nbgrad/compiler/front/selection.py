@@ -8,6 +8,7 @@ import numpy as np
 from .arrays import (
     assign,
     broadcast,
+    fill,
     fresh,
     in_memory,
     lazy,
@@ -16,7 +17,7 @@ from .arrays import (
     require_same,
     shape_of,
 )
-from .elements import from_the_end, row_strides
+from .elements import from_the_end, position, row_strides
 from .emit import FunctionBuilder
 from .syntax import Unsupported
 from .values import BOOL, INT, Array, Known, Lazy, Number, Slice, Value
@@ -156,9 +157,33 @@ def _mask(emit: FunctionBuilder, array: Array, mask: Value) -> tuple[Lazy, int]:
     return lazy(emit, kept), len(shape_of(kept))
 
 
-def _masked(emit: FunctionBuilder, array: Array, given: Value) -> Array:
+def _places(emit: FunctionBuilder, mask: Lazy) -> Array:
+    """The places where a mask of one axis is true. A derivative needs these, and not the mask."""
+    (length,) = mask.shape
+    room, end = fresh(emit, (length,), INT), emit.accumulator(Known(0), INT)
+    with nest(emit, [length]) as (i,):
+        row = emit.typed(emit.settled(end))
+        emit.store(room.place, position(emit, row), i)
+        more = emit.operation(operator.add, row, emit.cast(mask.element([i]), INT))
+        emit.accumulate(end, more)
+    count = emit.typed(emit.settled(end))
+    kept = fresh(emit, (Number(count.operand, INT, True),), INT)
+    fill(emit, kept, lazy(emit, room))
+    return kept
+
+
+def _masked(emit: FunctionBuilder, array: Array, given: Value) -> Value:
     """array[mask]: the elements where a mask is true."""
     mask, rank = _mask(emit, array, given)
+    if rank == 1:
+        places, source = lazy(emit, _places(emit, mask)), lazy(emit, array)
+
+        def element(at: Sequence[Value]) -> Value:
+            here = Number(emit.typed(places.element(at[:1])).operand, INT, True)
+            return source.element([here, *at[1:]])
+
+        shape = (*places.shape, *array.shape[1:])
+        return Lazy(shape, array.place.dtype, element, ((array, False),), cheap=True)
     total = emit.accumulator(Known(0), INT)
     with nest(emit, mask.shape) as at:
         emit.accumulate(

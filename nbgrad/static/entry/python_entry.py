@@ -13,7 +13,7 @@ from ...compiler.pointers import Overlap
 from ...compiler.program import DISABLED, arena
 from ...compiler.straight import Straight
 from ...core.primitive import Aval
-from ...errors import require_unmasked
+from ...errors import GraphError, require_unmasked
 from ...runtime.kinds import is_a
 from ...threads import pool
 from ...transforms import trees
@@ -47,12 +47,30 @@ class PythonEntry:
         if DISABLED:
             write = partial(bodies.given, self.signature)
             function = Straight(self.signature.name, [], write, self._emitted.function)
-            return np.errstate(all="ignore")(function.plain())
+            return self._checked(np.errstate(all="ignore")(function.plain()))
         result = self.complete
         if result is None:
             scalars = tuple(range(len(self.signature.scalars())))
             result = scalars[0] if len(scalars) == 1 else scalars or None
-        return machine_entry(self.signature, self._emitted.linked, result, self._emitted.is_brief)
+        linked, is_brief = self._emitted.linked, self._emitted.is_brief
+        return self._checked(machine_entry(self.signature, linked, result, is_brief))
+
+    def _checked(self, call: Callable) -> Callable:
+        """The entry, which raises GraphError if arguments that must be apart share memory."""
+        if not self.program.apart:
+            return call
+        inputs = [*self.program.inputs, *(symbol for symbol, _ in self.program.captured)]
+        places = {id(x): i for i, x in enumerate(inputs)}
+        pairs = [(places[id(x)], places[id(y)], why) for x, y, why in self.program.apart]
+
+        def checked(*given: Any) -> Any:
+            for i, j, why in pairs:
+                x, y = given[i], given[j]
+                if np.may_share_memory(x, y) and np.shares_memory(x, y):
+                    raise GraphError(why)
+            return call(*given)
+
+        return checked
 
     @cached_property
     def complete(self) -> Result:

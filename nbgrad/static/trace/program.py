@@ -25,7 +25,8 @@ class Program:
     values are part of the program, such as indices, with keys of these values. `outputs` are
     symbols or numbers; `rebuild` makes the function's result from the plain outputs. `checked` are
     ops that raise for some positions; they run even if no output depends on them. `formulas` are
-    those of numbers computed from named sizes.
+    those of numbers computed from named sizes. `apart` are inputs that must not share memory in a
+    call, in pairs, with the error message.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Program:
     held: tuple[tuple[np.ndarray, Any], ...] = ()
     checked: tuple[Symbol, ...] = ()
     formulas: dict[float, str] = field(default_factory=dict)
+    apart: tuple[tuple[Symbol, Symbol, str], ...] = ()
 
     def is_current(self) -> bool:
         """Return whether the program is valid for the current captured arrays: their shapes and

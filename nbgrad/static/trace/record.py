@@ -45,6 +45,8 @@ class Recorder(Builder):
         self.captured = Captures()
         self.fixed = Fixed()
         self.checked: dict[Symbol, None] = {}  # ops that raise for some positions
+        # Inputs that must not share memory, as the function writes to one of them.
+        self.apart: dict[tuple[Symbol, Symbol], str] = {}
 
     @property
     def recorded(self) -> bool:
@@ -174,6 +176,7 @@ def trace(
     program = Program(
         name, tuple(inputs), captured, tuple(results), rebuild_outputs, fixed,
         tuple(recorder.checked),
+        apart=tuple([(*pair, why) for pair, why in recorder.apart.items()]),
     )  # fmt: skip
     numbers = {x for e in program.equations for x in e.args if type(x) is float}
     program.formulas.update((x, text) for x in numbers if (text := formula_of(x)))

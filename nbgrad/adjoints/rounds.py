@@ -1,0 +1,318 @@
+"""Loops of independent rounds, which may run on several threads.
+
+The rounds of a loop are independent if no round writes to an element that another one reads or
+writes, and if the only variables that pass from round to round are sums. This is tested for the
+outermost loops and for loops over `prange`.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..ir.reductions import SUM
+from ..ir.scalar import Apply
+from ..ir.statements import (
+    Accumulate,
+    Address,
+    Allocate,
+    Assign,
+    Call,
+    For,
+    If,
+    Load,
+    New,
+    PointTo,
+    Store,
+)
+from ..ir.walk import walk
+from .build import COPY, defined_names, names_of
+from .liveness import assigned, read_after, read_first
+from .positions import Access, Positions, around
+from .tree import Body, Branch, Loop, bodies
+
+__all__ = ["Independent", "Rounds", "price"]
+
+_MANY = 1000  # pairs of accesses that are compared
+_SHORT = 40  # operations of rounds that are too short for threads
+_CALL = 20  # operations of a function such as exp
+
+
+class _Dependent(Exception):
+    """A reason for which rounds are not independent."""
+
+
+@dataclass
+class Independent:
+    """A loop of independent rounds."""
+
+    sums: tuple[str, ...]  # variables to which the rounds add
+    shared: tuple[tuple[Any, tuple[Any, ...], np.dtype], ...]
+    """Buffers that several rounds read, whose shadows they add to: the numbers whose product is
+    how many elements they have, and their dtypes."""
+    makes: bool  # whether the rounds make buffers
+    inside: set[str] = field(default_factory=set)  # names that the rounds define
+
+
+class Rounds:
+    """The loops of a tree whose rounds are independent, and why others are not.
+
+    `results` are the names that the function returns, `active` those of buffers with shadows,
+    `lengths` the numbers whose product is the number of elements of a buffer, None if unknown.
+    """
+
+    def __init__(
+        self, top: Body, positions: Positions, variables: Collection[str],
+        results: Collection[str], active: Collection[Any],
+        lengths: Mapping[Any, Sequence[Any] | None],
+    ):  # fmt: skip
+        self._positions, self._variables = positions, frozenset(variables)
+        self._top, self._results, self._active = top, results, active
+        self._lengths = dict(lengths)
+        self.loops: dict[Loop, Independent] = {}
+        self.reasons: dict[Loop, str] = {}
+        made = [(body, x) for body, x in _all(top) if isinstance(x, New)]
+        self._homes: dict[Any, list[Body]] = {}
+        for body, each in made:
+            self._homes.setdefault(each.target, []).append(body)
+            self._lengths[each.target] = (each.count,)
+        self._find(top, True)
+
+    def _find(self, body: Body, is_outermost: bool) -> None:
+        for item in body.items:
+            if isinstance(item, Branch):
+                self._find(item.then, is_outermost)
+                self._find(item.otherwise, is_outermost)
+            elif isinstance(item, Loop):
+                statement = item.statement
+                if is_outermost or (isinstance(statement, For) and statement.parallel):
+                    try:
+                        self.loops[item] = self._independent(item)
+                        continue
+                    except _Dependent as reason:
+                        self.reasons[item] = str(reason)
+                self._find(item.body, False)
+
+    def _independent(self, loop: Loop) -> Independent:
+        statement = loop.statement
+        if not isinstance(statement, For):
+            raise _Dependent("a while loop has no known number of rounds")
+        if loop.leave is not None:
+            raise _Dependent("it may be left by break or return")
+        if statement.checkpoint:
+            raise _Dependent("its steps depend on each other")
+        if statement.product:
+            raise _Dependent("it is a product of matrices")
+        inside = list(_all(loop.body))
+        statements = [each for _, each in inside]
+        is_innermost = not any(isinstance(x, Loop) for x in _items(loop.body))
+        if is_innermost and sum(map(price, statements)) < _SHORT:
+            raise _Dependent("a round has too few operations")
+        for each in statements:
+            if isinstance(each, (PointTo, Allocate)):
+                raise _Dependent(f"{_plain(each.target)} may be one of several arrays")
+            if isinstance(each, Call) and any(isinstance(x, Address) for x in each.arguments):
+                raise _Dependent("it calls a function of arrays")
+        made = {each.target for each in statements if isinstance(each, New)}
+        self._check_made(loop, made)
+        sums = self._sums(loop)
+        self._check_stores(loop, inside, made)
+        shared = self._shared(loop, inside, made)
+        names = {*defined_names(statements), statement.axis}
+        return Independent(sums, shared, bool(made), names)
+
+    def _check_made(self, loop: Loop, made: Collection[Any]) -> None:
+        own = set(map(id, bodies(loop.body)))
+        for body, each in _all(self._top):
+            buffer = getattr(each, "target" if isinstance(each, New) else "buffer", None)
+            if buffer in made and id(body) not in own:
+                raise _Dependent(f"{_plain(buffer)}, which a round makes, is read behind the loop")
+
+    # -- variables --------------------------------------------------------------------------------
+
+    def _sums(self, loop: Loop) -> tuple[str, ...]:
+        """The variables to which the rounds add. Others must not pass from round to round."""
+        changed = assigned([x for _, x in _all(loop.body)], self._variables)
+        first = read_first(loop.body, self._variables)
+        after = read_after(loop, self._results, self._variables)
+        found = [name for name in sorted(changed) if name in first or name in after]
+        for name in found:
+            if name not in first:
+                raise _Dependent(f"the last value of {_plain(name)} is read behind the loop")
+            count = _Additions(name).of(loop.body)
+            if count is None:
+                raise _Dependent(f"{_plain(name)} passes from round to round, and is not a sum")
+            if count > 1 and not loop.statement.parallel:
+                raise _Dependent(
+                    f"a round adds several times to {_plain(name)}: add once, or use prange, which "
+                    "may change the order of the sum"
+                )
+        return tuple(found)
+
+    # -- elements ---------------------------------------------------------------------------------
+
+    def _check_stores(self, loop: Loop, inside: Sequence[Any], made: Collection[Any]) -> None:
+        accesses = _accesses(inside, made)
+        if sum(len(x) ** 2 for x in accesses.values()) > _MANY * max(1, len(accesses)):
+            raise _Dependent("it has too many accesses to arrays")
+        for buffer, found in accesses.items():
+            for write, at in found:
+                if isinstance(write, Store):
+                    for other, there in found:
+                        if self._positions.meet_in_rounds(at, there, loop):
+                            verb = "write to" if isinstance(other, Store) else "read and write"
+                            raise _Dependent(f"rounds may {verb} the same element of {buffer}")
+
+    def _shared(self, loop: Loop, inside: Sequence[Any], made: Collection[Any]) -> tuple:
+        """The buffers of which several rounds read an element."""
+        shared = []
+        for buffer, found in _accesses(inside, made).items():
+            if buffer not in self._active:
+                continue
+            loads = [at for each, at in found if isinstance(each, Load)]
+            meet = self._positions.meet_in_rounds
+            if not any(meet(x, y, loop) for x in loads for y in loads):
+                continue
+            if any(isinstance(each, Store) for each, _ in found):
+                raise _Dependent(
+                    f"rounds write to {buffer} and read the same elements of it, to whose "
+                    "cotangents they would add"
+                )
+            lengths = self._lengths.get(buffer)
+            if lengths is None:
+                raise _Dependent(
+                    f"rounds add to the cotangents of the same elements of {buffer}, which is not "
+                    "contiguous"
+                )
+            (dtype,) = {each.dtype for each, _ in found}
+            shared.append((buffer, tuple(lengths), dtype))
+        return tuple(shared)
+
+
+def _all(body: Body) -> Any:
+    """All statements in a body, with the bodies in which their segments are."""
+    for each in bodies(body):
+        for item in each.items:
+            for statement in walk(getattr(item, "statements", ())):
+                yield each, statement
+
+
+def _items(body: Body) -> list[Any]:
+    return [item for each in bodies(body) for item in each.items]
+
+
+def price(statement: Any) -> int:
+    """The number of operations of a statement."""
+    if isinstance(statement, Assign):
+        return max(statement.body.price, 1)
+    if isinstance(statement, Call):
+        return _CALL
+    return 1 if isinstance(statement, (Load, Store)) else 0
+
+
+def _accesses(inside: Sequence[Any], made: Collection[Any]) -> dict[Any, list[tuple[Any, Access]]]:
+    found: dict[Any, list[tuple[Any, Access]]] = {}
+    for body, each in inside:
+        if isinstance(each, (Load, Store)) and each.buffer not in made:
+            access = Access(each.buffer, each.at, around(body))
+            found.setdefault(each.buffer, []).append((each, access))
+    return found
+
+
+class _NoSum(Exception):
+    """A variable to which something else is done than to add."""
+
+
+class _Additions:
+    """How often statements add to a variable at most."""
+
+    def __init__(self, name: str):
+        self._name = name
+        # Names of the value of the variable, with so many terms added to it.
+        self._terms: dict[Any, int] = {}
+        self._taken: set[Any] = {name}
+
+    def of(self, body: Body) -> float | None:
+        """The number for a body; None if the variable is no sum."""
+        try:
+            return self._body(body)
+        except _NoSum:
+            return None
+
+    def _body(self, body: Body) -> float:
+        total: float = 0
+        for item in body.items:
+            if isinstance(item, Loop):
+                statement, leave = item.statement, item.leave
+                bounds = {getattr(statement, x, None) for x in ("start", "stop")}
+                self._require_other(bounds | {getattr(leave, "condition", None)})
+                self._terms = {}
+                total += math.inf if self._parts([item.body]) else 0
+            elif isinstance(item, Branch):
+                self._require_other({item.condition})
+                total += self._parts([item.then, item.otherwise])
+            else:
+                total += self._statements(item.statements)
+        return total
+
+    def _parts(self, parts: Sequence[Any]) -> float:
+        """The number for one of several bodies."""
+        before, counts = self._terms, []
+        for part in parts:
+            self._terms = dict(before)
+            if isinstance(part, Body):
+                counts.append(self._body(part))
+            else:
+                counts.append(self._statements(part))
+        self._terms = {} if any(counts) else before
+        return max(counts)
+
+    def _statements(self, statements: Sequence[Any]) -> float:
+        total: float = 0
+        for each in statements:
+            if isinstance(each, If):
+                self._require_other({each.condition})
+                total += self._parts([each.then, each.otherwise])
+            else:
+                total += self._one(each)
+        return total
+
+    def _one(self, each: Any) -> int:
+        name, terms = self._name, self._terms
+        match each:
+            case Accumulate(target=target, kind=kind, value=value) if target == name:
+                self._require_other({value})
+                if kind is not SUM:
+                    raise _NoSum
+                self._terms = {}
+                return 1
+            case Assign(target=target, operands=(x,)) if each.body is COPY and x == name:
+                terms[target] = 0
+                self._taken.add(target)
+            case Assign(target=target, operands=(x,)) if each.body is COPY and target == name:
+                if x not in terms:
+                    raise _NoSum
+                self._terms = {x: 0}
+                return terms[x]
+            case Assign(target=target, body=Apply(function=function), operands=(x, y)) if (
+                target != name and (x in terms or (y in terms and function.name == "add"))
+            ):
+                if function.name not in ("add", "subtract"):
+                    raise _NoSum
+                before, other = (x, y) if x in terms else (y, x)
+                self._require_other({other})
+                terms[target] = terms[before] + 1
+                self._taken.add(target)
+            case _:
+                self._require_other({*names_of(each), getattr(each, "target", None)})
+        return 0
+
+    def _require_other(self, names: Collection[Any]) -> None:
+        if self._taken & set(names):
+            raise _NoSum
+
+
+def _plain(name: Any) -> str:
+    return str(name).partition("#")[0].partition(".")[0]
