@@ -41,7 +41,7 @@ def block(key, count):
 
 
 @device
-def _unit(bits):
+def unit(bits):
     """A double in [0, 1): the upper 53 bits."""
     return np.float64(bits >> np.uint64(11)) * _UNIT
 
@@ -52,9 +52,9 @@ def fill_uniform(state, out, n, low, width):
     key, count = np.uint64(state[0]), np.uint64(state[1])
     for i in range((n + 1) // 2):
         a, b = block(key, count + np.uint64(i))
-        out[2 * i] = low + width * _unit(a)
+        out[2 * i] = low + width * unit(a)
         if 2 * i + 1 < n:
-            out[2 * i + 1] = low + width * _unit(b)
+            out[2 * i + 1] = low + width * unit(b)
 
 
 @device
@@ -66,15 +66,15 @@ def fill_normal(state, out, n, mean, std):
     key, count = np.uint64(state[0]), np.uint64(state[1])
     for i in range((n + 1) // 2):
         a, b = block(key, count + np.uint64(i))
-        radius = math.sqrt(-2.0 * math.log(1.0 - _unit(a)))
-        angle = 6.283185307179586 * _unit(b)
+        radius = math.sqrt(-2.0 * math.log(1.0 - unit(a)))
+        angle = 6.283185307179586 * unit(b)
         out[2 * i] = mean + std * (radius * math.cos(angle))
         if 2 * i + 1 < n:
             out[2 * i + 1] = mean + std * (radius * math.sin(angle))
 
 
 @device
-def _below(bits, high):
+def below(bits, high):
     """An integer in [0, high): the upper half of bits * high, right to 2**-32 for high < 2**31."""
     low = ((bits & _MASK) * np.uint64(high)) >> _HALF
     return np.int64(((bits >> _HALF) * np.uint64(high) + low) >> _HALF)
@@ -86,9 +86,9 @@ def fill_integers(state, out, n, high):
     key, count = np.uint64(state[0]), np.uint64(state[1])
     for i in range((n + 1) // 2):
         a, b = block(key, count + np.uint64(i))
-        out[2 * i] = _below(a, high)
+        out[2 * i] = below(a, high)
         if 2 * i + 1 < n:
-            out[2 * i + 1] = _below(b, high)
+            out[2 * i + 1] = below(b, high)
 
 
 @device
@@ -98,7 +98,7 @@ def fill_permutation(state, out, n):
     for i in range(n):
         out[i] = i
     for i in range(n - 1, 0, -1):
-        at = _below(block(key, count + np.uint64(i))[0], i + 1)
+        at = below(block(key, count + np.uint64(i))[0], i + 1)
         held = out[i]
         out[i] = out[at]
         out[at] = held

@@ -193,8 +193,8 @@ def test_arrays_under_two_names_that_are_written_and_assigned_again_are_refused(
         entry_of(function, kinds([np.ones(5), 4]))
 
 
-def run_time_step(a):
-    return np.sum(a[:: a.shape[0]])
+def step_of_a_float(a):
+    return np.sum(a[:: a[0]])
 
 
 def strided_reshape(a):
@@ -213,17 +213,17 @@ def made_in_a_loop_and_read_behind_it(a):
     return np.sum(b)
 
 
-def several_index_arrays(a):
+def float_index_arrays(a):
     i = np.arange(2)
-    return np.sum(a.reshape(2, 2)[i, i])
+    return np.sum(a.reshape(2, 2)[i, i * 0.5])
 
 
 REFUSED = [
-    (run_time_step, "a slice whose step is not a constant"),
+    (step_of_a_float, "a slice whose step is float64"),
     (strided_reshape, "reshape of an array that is not contiguous: copy it first"),
     (truth_of_an_array, "an array as a number"),
     (made_in_a_loop_and_read_behind_it, "b, which has values of several types"),
-    (several_index_arrays, "an index of several arrays: use a loop"),
+    (float_index_arrays, "an array of float64 among several indices: use a loop"),
 ]
 
 
@@ -237,6 +237,10 @@ def different_lengths(a, b):
     return np.sum(a * b)
 
 
+def without_a_step(a, n):
+    return np.sum(a[::n])
+
+
 def unmade(n):
     return np.sum(np.zeros(n))
 
@@ -244,5 +248,7 @@ def unmade(n):
 def test_errors_at_run_time_are_those_of_numpy():
     with pytest.raises(ValueError, match="operands of different lengths"):
         Pulled(Reverse(different_lengths, kinds([np.ones(3)] * 2), (0,)), [np.ones(3), np.ones(4)])
+    with pytest.raises(ValueError, match="slice step cannot be zero"):
+        Pulled(Reverse(without_a_step, kinds([np.ones(3), 1]), (0,)), [np.ones(3), 0])
     with pytest.raises(ValueError, match="negative dimensions are not allowed"):
         Pulled(Reverse(unmade, kinds([3]), ()), [-3])

@@ -55,7 +55,7 @@ def test_what_is_recorded(name):
     check(Drawn(5, text, given, tuple(wrt)))
     function = entry_of(functions_of(text)["drawn"], kinds(given.values())).function
     lengths = [each for each, _ in function.parameters if "_n" in each]
-    found, _ = recorded(function, tuple(wrt), lengths)
+    found, *_ = recorded(function, tuple(wrt), lengths)
     names = [(each.buffer or each.name.partition("#")[0]).partition(".")[0] for each in found]
     loops = ["".join(loop.axis[0] for loop in each.loops) for each in found]
     assert list(zip(names, loops, strict=True)) == expected
@@ -73,8 +73,8 @@ def test_a_cotangent_of_0_has_a_tangent():
     f = nbgrad.njit(shortest)
     value, slope = nbgrad.value_and_grad(f)(a, np.zeros((3, 3)))
     assert value == 0.0 and not slope.any()
-    assert "!= 0.0:" in f.source
+    assert "!= 0.0" in f.source
     on_path = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     along = np.arange(9.0).reshape(3, 3)
-    bent = nbgrad.hvp(lambda x: f(x, np.zeros((3, 3))), a, along)
+    bent = nbgrad.hvp(f)(a, np.zeros((3, 3)), along)
     assert np.array_equal(bent, 2.0 * np.sum(along * on_path) * on_path)

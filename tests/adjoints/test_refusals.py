@@ -13,16 +13,25 @@ from nbgrad.compiler.front.syntax import Unsupported
 DOUBLE, INT = np.dtype(float), np.dtype(np.int64)
 # The body of a function of (x, n, a), what the error names, and the line.
 REFUSED = {
-    "a list": ("s = 0.0\nb = [v for v in a]\nreturn s", "ListComp", 2),
-    "a dict": ("b = {1: x}\nreturn x", "Dict", 1),
-    "an f-string": ("b = f'{x}'\nreturn x", "JoinedStr", 1),
+    "a list": ("s = 0.0\nb = [v for v in a]\nreturn s", "a list: np.array", 2),
+    "a dict": ("b = {1: x}\nreturn x", "a dictionary: use arrays", 1),
+    "an f-string": ("b = f'{x}'\nreturn x", "an f-string", 1),
     "a decorated function inside": (
         "@helper\ndef f(t):\n    return t\nreturn f(x)", "a decorator of f", 2),
-    "with": ("with x:\n    pass\nreturn x", "With", 1),
-    "try": ("try:\n    x = 2.0\nexcept ValueError:\n    pass\nreturn x", "Try", 1),
-    "yield": ("yield x", "Yield", 1),
-    "import": ("import math\nreturn x", "Import", 1),
-    "global": ("global q\nreturn x", "Global", 1),
+    "with": ("with x:\n    pass\nreturn x", "with: write", 1),
+    "try": ("try:\n    x = 2.0\nexcept ValueError:\n    pass\nreturn x", "try: test", 1),
+    "yield": ("yield x", "a generator: fill", 1),
+    "import": ("import math\nreturn x", "an import inside", 1),
+    "global": ("global q\nreturn x", "global: return", 1),
+    "a match": ("match n:\n    case 1:\n        return x\nreturn x", "match: use if", 1),
+    "a list that grows": ("b = []\nb.append(x)\nreturn x", "append of a list: use an array", 2),
+    "hidden state": ("return x * np.random.normal()", "draw from nbgrad.random", 1),
+    "a list of two loops": (
+        "return np.sum(np.array([v * w for v in a for w in a]))", "a list with two `for`", 1),
+    "a ragged list": (
+        "return np.sum(np.array([[v for v in a[:i]] for i in range(n)]))", "inner loop depends", 1),
+    "a list of tuples": ("return np.array([(v, v) for v in a])[0]", "a list of arrays or", 1),
+    "eigenvalues": ("w = np.linalg.eigh(a[:, None] * a)\nreturn x", "a call of np.linalg.eigh", 1),
     "recursion": ("return recursive(x, n)", "which calls itself", 1),
     "a missing argument": ("return helper(x)", "helper without the argument y", 1),
     "an unknown argument": ("return helper(x, z=x)", "helper with the argument z", 1),

@@ -145,5 +145,5 @@ SPACE: dict[str, Any] = {
     "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
     "functions": _FUNCTIONS, "libm": LIBM,
     "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
-    "product": _product, "sysconf": lambda key: (os.sysconf(key),),
+    "product": _product, "hidden": lambda x: (x,), "sysconf": lambda key: (os.sysconf(key),),
 }  # fmt: skip

@@ -173,3 +173,36 @@ def test_rules_of_users():
     assert second(2.5) == pytest.approx(21.0 * 2.5)
     with pytest.raises(nbgrad.NoRuleError, match="floored, a custom_rule, with an array"):
         nbgrad.grad(nbgrad.njit(lambda x: np.sum(floored(x))))(x)
+
+
+def drawing(x, state, n):
+    total = 0.0
+    for i in range(n):
+        state, u = nbgrad.random.uniform(state, (), 0.0, x)
+        state, v = nbgrad.random.normal(state, (2, 2), mean=x, std=2.0)
+        total += u * v[1, 0] * (i + 1)
+    state, w = nbgrad.random.normal(state)
+    state, order = nbgrad.random.permutation(state, 5)
+    state, picked = nbgrad.random.choice(state, 7, (3,))
+    state, k = nbgrad.random.choice(state, 7)
+    return total + w * order[0] * x + picked[2] + k
+
+
+def test_random_numbers_are_those_of_plain_calls():
+    state = nbgrad.random.key(3)
+    value, slope = nbgrad.value_and_grad(nbgrad.njit(drawing))(1.3, state, 3)
+    assert value == pytest.approx(drawing(1.3, state, 3), rel=1e-14)
+    assert slope == pytest.approx(nbgrad.grad(drawing)(1.3, state, 3), rel=1e-12)
+    assert state.tolist() == nbgrad.random.key(3).tolist()
+
+
+def whole(x):
+    first = special.logsumexp(x * x)
+    return first * np.sum(special.softmax(x) * x) + special.log_softmax(x)[1]
+
+
+def test_functions_of_whole_arrays():
+    x = np.array([0.3, -0.2, 1.1])
+    np.testing.assert_allclose(
+        nbgrad.grad(nbgrad.njit(whole))(x), nbgrad.grad(whole)(x), rtol=1e-12
+    )

@@ -9,6 +9,7 @@ from functools import partial, reduce
 import numpy as np
 
 from . import operators, written
+from .arrays import is_array, shape_of
 from .elements import attribute
 from .emit import FunctionBuilder
 from .functions import entry_of
@@ -154,8 +155,19 @@ def _pair(emit: FunctionBuilder, x: Value, y: Value) -> Value:
     return emit.operation(operator.floordiv, x, y), emit.operation(operator.mod, x, y)
 
 
+def _of_array(function: Callable, emit: FunctionBuilder, *operands: Value) -> Value:
+    """A function of an array with one axis."""
+    from .calls import call  # which calls these
+
+    if len(shape_of(operands[0])) != 1:
+        raise Unsupported(f"{function.__name__} of an array with several axes: use np.sum, np.max")
+    return call(emit, function, operands)
+
+
 def _smallest(function: Callable, emit: FunctionBuilder, *operands: Value) -> Value:
-    """min and max, of several values or of a tuple."""
+    """min and max, of several values, of a tuple or of an array."""
+    if len(operands) == 1 and is_array(operands[0]):
+        return _of_array(written.smallest if function is min else written.largest, emit, *operands)
     if len(operands) == 1 and is_tuple(operands[0]):
         operands = members(operands[0])
         if len(operands) == 1:
@@ -164,8 +176,10 @@ def _smallest(function: Callable, emit: FunctionBuilder, *operands: Value) -> Va
 
 
 def _sum(emit: FunctionBuilder, values: Value, start: Value = Known(0)) -> Value:  # noqa: B008
+    if is_array(values):
+        return _of_array(written.total, emit, values, start)
     if not is_tuple(values):
-        raise Unsupported("sum of a value that is not a tuple")
+        raise Unsupported("sum of a value that is neither a tuple nor an array")
     return reduce(partial(emit.operation, operator.add), members(values), start)
 
 

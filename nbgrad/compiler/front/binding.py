@@ -9,7 +9,21 @@ from .functions import parameter_names
 from .syntax import Unsupported
 from .values import Known, Value
 
-__all__ = ["bound", "python_function", "unwrap_by"]
+__all__ = ["bound", "python_function", "stand_in", "stand_in_by", "unwrap_by"]
+
+
+_stand_ins: list[Callable[..., Callable | None]] = []
+
+
+def stand_in_by(find: Callable[..., Callable | None]) -> None:
+    """Have calls of functions read as those of others: `find(function, operands, named)`."""
+    _stand_ins.append(find)
+
+
+def stand_in(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Any:
+    """The function that is read for a call: as a rule, the function itself."""
+    others = (find(function, operands, named) for find in _stand_ins)
+    return next((x for x in others if x is not None), function)
 
 
 _inside: list[Callable[[Any], Any]] = []

@@ -10,6 +10,7 @@ from ...ir.affine import ZERO, Affine, variable
 from ...ir.statements import Allocate, Literal, Raise
 from .captured import outer_value
 from .emit import FunctionBuilder
+from .refusals import growing
 from .syntax import Unsupported
 from .values import DOUBLE, INT, UINT, Array, Known, Lazy, Method, Number, Place, Value
 
@@ -143,7 +144,9 @@ def _size(emit: FunctionBuilder, array: Array | Lazy) -> Value:
 
 
 METHODS = frozenset((
-    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "fill",
+    "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "conjugate", "copy",
+    "cumprod", "cumsum", "diagonal", "dot", "fill", "nonzero", "ptp", "repeat", "round", "swapaxes",
+    "take", "trace",
     "flatten", "item", "max", "mean", "min", "prod", "ravel", "reshape", "sort", "std", "sum",
     "transpose", "var",
 ))  # fmt: skip
@@ -159,6 +162,15 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
             return transposed(emit, holder)
         if name in METHODS:
             return Known(Method(holder, name))
+    if isinstance(holder, (Array, Lazy)) and name == "real":
+        return holder
+    if isinstance(holder, (Array, Lazy)) and name == "flat":
+        from .views import flattened_array  # which reads elements
+
+        is_view = isinstance(holder, Array) and holder.strides is None
+        return replace(flattened_array(emit, holder), mutable=is_view and holder.mutable)
+    if isinstance(holder, Number) and name == "item":
+        return Known(Method(holder, name))
     if isinstance(holder, Lazy) and name not in ("shape", "size", "ndim", "dtype"):
         from .arrays import in_memory
 
@@ -173,6 +185,9 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
         if name == "size":
             return _size(emit, holder)
     if isinstance(holder, Array):
+        if name == "nbytes":
+            size = Known(holder.place.dtype.itemsize)
+            return emit.operation(operator.mul, _size(emit, holder), size)
         if name == "itemsize":
             return Known(holder.place.dtype.itemsize)
         if name == "strides" and holder.strides is not None:  # others may be odd where it is empty
@@ -186,7 +201,7 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
             return outer_value(emit, getattr(holder.value, name))
         except AttributeError:
             pass
-    raise Unsupported(f"the attribute {name}")
+    raise Unsupported(growing(name))
 
 
 def _known_element(emit: FunctionBuilder, numbers: Any, index: Value) -> Value:

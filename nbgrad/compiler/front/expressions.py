@@ -3,21 +3,22 @@
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NoReturn
 
 from ...ir.statements import Assign, Literal, Statement
 from .arrays import is_array
 from .calls import call
 from .captured import outer_value
+from .comprehensions import TAKERS, Comprehension
 from .elements import attribute, element
 from .emit import FunctionBuilder
 from .folding import is_int64
 from .iteration import chosen
 from .joins import join
 from .nested import Inner
-from .syntax import Unsupported, definition_of, outer_names
+from .refusals import refuse
+from .syntax import RESULT, Definition, Unsupported, outer_names
 from .tuples import compared, is_tuple
 from .values import BOOL, Known, NamedTuple, Number, Slice, Value, members
 from .variables import Variables
@@ -40,18 +41,20 @@ class Expressions:
     """Reads the expressions of one activation of a function, which has `variables`."""
 
     def __init__(
-        self, emit: FunctionBuilder, function: Callable, steady: Container[str],
+        self, emit: FunctionBuilder, function: Callable, definition: Definition,
         noted: Iterable[str] | None,
     ):  # fmt: skip
-        self.variables = Variables(emit, steady, noted)
+        self.variables = Variables(emit, definition.steady, noted)
+        self.comprehension: Callable[[Comprehension], Value] = refuse
         self.may_prune = False  # whether Numba may drop a part of the branch that is read next
         self._emit, self._function = emit, function
         self._globals = function.__globals__
         self._outer = outer_names(function)
-        tree = definition_of(function).tree
+        tree = definition.tree
         # Operands of an expression are read before it assigns their variables.
         self._assigns = any(isinstance(each, ast.NamedExpr) for each in ast.walk(tree))
-        self._local = frozenset(function.__code__.co_varnames + function.__code__.co_cellvars)
+        code = function.__code__
+        self.local = {*code.co_varnames, *code.co_cellvars, RESULT}
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression."""
@@ -156,7 +159,7 @@ class Expressions:
             case ast.Attribute(value=holder, attr=name):
                 return name == "ndim" or self._is_plain(holder)
             case ast.Name(id=name):
-                return name not in self._local
+                return name not in self.local
             case _:
                 return _literal(node) is not None
 
@@ -263,7 +266,9 @@ class Expressions:
             raise Unsupported("a call of a value")
         operands: list[Value] = []
         for each in args:
-            if isinstance(each, ast.Starred):
+            if isinstance(each, (ast.ListComp, ast.GeneratorExp)) and called.value in TAKERS:
+                operands.append(self.comprehension(each))
+            elif isinstance(each, ast.Starred):
                 operands += members(self.value(each.value))
             else:
                 operands.append(self.value(each))
@@ -276,7 +281,7 @@ class Expressions:
 
     def named(self, name: str) -> Value:
         """The value of a name: a variable, or a name from outside of the function."""
-        if name in self._local:
+        if name in self.local:
             found = self.variables[name]
             return self._emit.settled(found) if self._assigns else found
         for names in (self._outer, self._globals, vars(builtins)):
@@ -323,8 +328,3 @@ def _literal(node: ast.expr) -> bool | int | float | None:
     if isinstance(result, int) and not is_int64(result):
         raise Unsupported("a constant of more than 64 bits")
     return result
-
-
-def refuse(node: ast.AST) -> NoReturn:
-    """Refuse a piece of syntax."""
-    raise Unsupported(type(node).__name__)

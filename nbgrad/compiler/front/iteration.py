@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.statements import Literal, Raise
 from .arrays import in_memory
-from .elements import element
+from .elements import element, moved
 from .emit import FunctionBuilder
 from .functions import type_of
 from .syntax import Unsupported
@@ -18,7 +18,7 @@ from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
     "Chosen", "Enumerated", "Items", "ParallelRange", "Range", "bound", "chosen", "items_of",
-    "made_by", "one_type", "takes",
+    "made_by", "one_type", "rounds", "takes",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -43,7 +43,7 @@ class Range:
     @property
     def count(self) -> Value:
         if self._count is None:
-            self._count = self._emit.settled(_rounds(self._emit, self.start, self.stop, self.step))
+            self._count = self._emit.settled(rounds(self._emit, self.start, self.stop, self.step))
         return self._count
 
     def at(self, k: Value) -> Value:
@@ -71,6 +71,20 @@ class Elements:
 
     def at(self, k: Value) -> Value:
         return element(self._emit, self._array, k)
+
+
+class Scattered:
+    """`np.nditer(array)`: the elements, as arrays without axes."""
+
+    def __init__(self, emit: FunctionBuilder, array: Value):
+        from .views import flattened_array  # which has bounds of loops
+
+        self._emit, self._flat = emit, flattened_array(emit, array)
+        self.count: Value = self._flat.shape[0]
+
+    def at(self, k: Value) -> Value:
+        place = moved(self._emit, self._flat.place, k)
+        return Array(place, (), None, self._flat.mutable)
 
 
 class Chosen:
@@ -127,10 +141,10 @@ class Reversed:
         return self._items.at(Number(here.operand, INT, True, here.lasting))
 
 
-Items: TypeAlias = Range | Elements | Chosen | Enumerated | Zipped | Reversed
+Items: TypeAlias = Range | Elements | Scattered | Chosen | Enumerated | Zipped | Reversed
 _MAKERS: dict[Any, Any] = {
     builtins.range: Range, builtins.enumerate: Enumerated,
-    builtins.zip: Zipped, builtins.reversed: Reversed,
+    builtins.zip: Zipped, builtins.reversed: Reversed, np.nditer: Scattered,
 }  # fmt: skip
 
 
@@ -208,7 +222,7 @@ def _wide(emit: FunctionBuilder, bound: Value) -> Value:
     return emit.cast(bound, INT)
 
 
-def _rounds(emit: FunctionBuilder, start: Value, stop: Value, step: Value) -> Value:
+def rounds(emit: FunctionBuilder, start: Value, stop: Value, step: Value) -> Value:
     """How many numbers a range has; below 0 if none and the step is 1 or -1."""
     if isinstance(step, Known) and step.value != 0:
         low, high = (start, stop) if step.value > 0 else (stop, start)

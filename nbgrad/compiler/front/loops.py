@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir.statements import Break, Continue, For, If, Raise, Return, Statement, While
+from .comprehensions import Comprehension, filled
 from .emit import FunctionBuilder
 from .expressions import Expressions
 from .iteration import (
@@ -15,6 +16,7 @@ from .iteration import (
     Items,
     ParallelRange,
     Range,
+    Scattered,
     bound,
     items_of,
     made_by,
@@ -23,7 +25,7 @@ from .iteration import (
 from .joins import Frame, looped
 from .steps import Steps, require_whole
 from .syntax import Unsupported
-from .values import BOOL, INT, Known, Number, Value
+from .values import BOOL, INT, Array, Known, Number, Value
 from .variables import Variables
 
 _END = (Break, Continue, Raise, Return)
@@ -98,7 +100,7 @@ class Loops:
         return While(tuple(statements))
 
     def _for(self, node: ast.For) -> None:
-        items = self._items(node.iter)
+        items = getattr(node, "items", None) or self._items(node.iter)
         if isinstance(items, tuple):
             if not node.orelse and not any(map(_leaves_round, node.body)):
                 self._for_each(node, items)
@@ -143,6 +145,8 @@ class Loops:
 
     def _items(self, node: ast.expr) -> Items | tuple:
         """The items of an iterable; those of a tuple as a tuple."""
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            return items_of(self._emit, self._listed(node))
         if not isinstance(node, ast.Call):
             return items_of(self._emit, self._value(node))
         called = self._value(node.func)
@@ -153,7 +157,13 @@ class Loops:
         if any(each.arg not in known for each in node.keywords):
             raise Unsupported("a loop over a call with keywords")
         named = {str(each.arg): self._value(each.value) for each in node.keywords}
-        count = 0 if issubclass(make, Range) else 1 if make is Enumerated else len(node.args)
+        count = (
+            0
+            if issubclass(make, (Range, Scattered))
+            else 1
+            if make is Enumerated
+            else len(node.args)
+        )
         given = [
             *map(self._whole, node.args[:count]),
             *map(self._value, node.args[count:]),
@@ -164,6 +174,14 @@ class Loops:
         """The items of an argument of enumerate, zip or reversed."""
         items = self._items(node)
         return Chosen(self._emit, items) if isinstance(items, tuple) else items
+
+    def _listed(self, node: Comprehension) -> Array:
+        """The array of a comprehension."""
+        expressions = self._expressions
+        return filled(
+            self._emit, node, self._whole, self._value, lambda each: self._body([each]),
+            expressions.local.add, self._variables,
+        )  # fmt: skip
 
     def _for_each(self, node: ast.For, values: Sequence[Value]) -> None:
         """A loop over the members of a tuple: its body for each of them."""

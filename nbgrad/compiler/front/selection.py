@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from .syntax import Unsupported
 from .values import BOOL, INT, Array, Known, Lazy, Number, Slice, Value
 from .views import WHOLE, view
 
-__all__ = ["part", "set_part"]
+__all__ = ["part", "places_of", "set_part"]
 
 
 def part(emit: FunctionBuilder, array: Array | Lazy, index: Value) -> Value:
@@ -45,14 +46,21 @@ def set_part(emit: FunctionBuilder, array: Array, index: Value, value: Value) ->
         _set_masked(emit, _masked_part(emit, array, indices), mask, value)
     else:
         emit.writes.note(array.place.buffer)
-        value = in_memory(emit, value)
-        chosen, places, axis = _gathered(emit, array, indices)
-        shape = (*chosen.shape[:axis], *places.shape, *chosen.shape[axis + 1 :])
-        _, (value,) = broadcast(emit, [lazy(emit, value)], shape)
-        strides = row_strides(emit, chosen)
-        with nest(emit, shape) as at:
-            here = _at(emit, at, places, axis, chosen.shape[axis])
-            emit.store(chosen.place, position_of(emit, strides, here), value.element(at))
+        value = _apart(emit, value, array)
+        gathered = _Gathered(emit, array, indices)
+        _, (value,) = broadcast(emit, [lazy(emit, value)], gathered.shape)
+        strides = row_strides(emit, gathered.array)
+        with nest(emit, gathered.shape) as at:
+            here = gathered.at(emit, at)
+            emit.store(gathered.array.place, position_of(emit, strides, here), value.element(at))
+
+
+def _apart(emit: FunctionBuilder, value: Value, array: Array) -> Value:
+    """A value in memory, where no part of an array is: a copy, if it is a view of it."""
+    value = in_memory(emit, value)
+    if isinstance(value, Array) and value.place.buffer == array.place.buffer:
+        return in_memory(emit, lazy(emit, value))
+    return value
 
 
 def _full(array: Array, index: Value) -> list[Value]:
@@ -89,12 +97,15 @@ def _dtype(value: Array | Lazy) -> np.dtype:
 
 
 def _mask_of(indices: Sequence[Value]) -> Array | Lazy | None:
-    """The mask among indices."""
-    several = [each for each in indices if isinstance(each, (Array, Lazy))]
-    masks = [each for each in several if _dtype(each) == BOOL]
-    if masks and len(several) > 1:
-        raise Unsupported("an index of several arrays: use a loop")
-    return masks[0] if masks else None
+    """The mask that selects along the first axes; None where arrays of integers select, for which
+    masks of one axis stand, too."""
+    several = [i for i, each in enumerate(indices) if isinstance(each, (Array, Lazy))]
+    found = indices[several[0]]
+    if len(several) > 1 or not isinstance(found, (Array, Lazy)) or _dtype(found) != BOOL:
+        return None
+    before, rest = indices[: several[0]], indices[several[0] + 1 :]
+    is_first = not any(map(_is_slice, before)) and all(each is WHOLE for each in rest)
+    return found if is_first or len(found.shape) > 1 else None
 
 
 def _masked_part(emit: FunctionBuilder, array: Array, indices: Sequence[Value]) -> Array:
@@ -112,41 +123,61 @@ def _masked_part(emit: FunctionBuilder, array: Array, indices: Sequence[Value]) 
 def _selected(emit: FunctionBuilder, array: Array, indices: Sequence[Value]) -> Value:
     if (mask := _mask_of(indices)) is not None:
         return _masked(emit, _masked_part(emit, array, indices), mask)
-    chosen, places, axis = _gathered(emit, array, indices)
-    inner = lazy(emit, chosen)
-    shape = (*chosen.shape[:axis], *places.shape, *chosen.shape[axis + 1 :])
+    gathered = _Gathered(emit, array, indices)
+    inner = lazy(emit, gathered.array)
 
     def element(at: Sequence[Value]) -> Value:
-        return inner.element(_at(emit, at, places, axis, chosen.shape[axis]))
+        return inner.element(gathered.at(emit, at))
 
-    sources = ((array, False), *((x, False) for x, _ in places.sources))
-    return Lazy(shape, array.place.dtype, element, sources, cheap=True)
-
-
-def _gathered(
-    emit: FunctionBuilder, array: Array, indices: Sequence[Value]
-) -> tuple[Array, Lazy, int]:
-    """The array of the other indices, the positions along the axis that an array selects, and the
-    number of that axis."""
-    several = [each for each in indices if isinstance(each, (Array, Lazy))]
-    if len(several) > 1 or any(_dtype(each).kind not in "iu" for each in several):
-        raise Unsupported("an index of several arrays: use a loop")
-    others = [WHOLE if isinstance(each, (Array, Lazy)) else each for each in indices]
-    before = others[: next(i for i, x in enumerate(indices) if isinstance(x, (Array, Lazy)))]
-    axis = sum(isinstance(x, Slice) or (isinstance(x, Known) and x.value is None) for x in before)
-    places = lazy(
-        emit, several[0] if isinstance(several[0], Array) else in_memory(emit, several[0])
-    )
-    return view(emit, array, others), places, axis
+    sources = ((array, False), *((x, False) for each in gathered.places for x, _ in each.sources))
+    return Lazy(gathered.shape, array.place.dtype, element, sources, cheap=True)
 
 
-def _at(
-    emit: FunctionBuilder, at: Sequence[Value], places: Lazy, axis: int, length: Number
-) -> list[Value]:
-    """The indices in an array, along one axis of which elements are selected."""
-    rank = len(places.shape)
-    chosen = places.element(at[axis : axis + rank])
-    return [*at[:axis], from_the_end(emit, chosen, length), *at[axis + rank :]]
+class _Gathered:
+    """The elements that arrays of integers select: `array` is the view of the other indices, and
+    `places` are positions along its `axes`, in arrays that are broadcast."""
+
+    def __init__(self, emit: FunctionBuilder, array: Array, indices: Sequence[Value]):
+        numbers = [i for i, x in enumerate(indices) if not _is_slice(x)]
+        arrays = [i for i in numbers if isinstance(indices[i], (Array, Lazy))]
+        kept = [i for i, x in enumerate(indices) if _is_slice(x) or i in arrays]
+        self.array = view(emit, array, [WHOLE if i in arrays else x for i, x in enumerate(indices)])
+        self.axes = [kept.index(i) for i in arrays]
+        lengths = [self.array.shape[axis] for axis in self.axes]
+        given = [_positions(emit, indices[i], n) for i, n in zip(arrays, lengths, strict=True)]
+        self.common, self.places = broadcast(emit, given)
+        # The axes of the positions come first where a slice stands between two indices.
+        is_joint = numbers[-1] - numbers[0] == len(numbers) - 1
+        self._first = sum(_is_slice(x) for x in indices[: numbers[0]]) if is_joint else 0
+        rest = [n for axis, n in enumerate(self.array.shape) if axis not in self.axes]
+        self.shape = (*rest[: self._first], *self.common, *rest[self._first :])
+
+    def at(self, emit: FunctionBuilder, at: Sequence[Value]) -> list[Value]:
+        """The indices in `array` for indices in the result."""
+        end = self._first + len(self.common)
+        chosen = [places.element(at[self._first : end]) for places in self.places]
+        rest = iter([*at[: self._first], *at[end:]])
+        return [
+            from_the_end(emit, chosen[self.axes.index(axis)], length)
+            if axis in self.axes else next(rest)
+            for axis, length in enumerate(self.array.shape)
+        ]  # fmt: skip
+
+
+def _is_slice(index: Value) -> bool:
+    return isinstance(index, Slice) or (isinstance(index, Known) and index.value is None)
+
+
+def _positions(emit: FunctionBuilder, index: Value, length: Number) -> Lazy:
+    """The positions that an array of integers or bools stands for, along an axis of a length."""
+    index = in_memory(emit, index)
+    assert isinstance(index, Array)
+    if index.place.dtype == BOOL and len(index.shape) == 1:
+        require_same(emit, index.shape[0], length)
+        return lazy(emit, _places(emit, lazy(emit, index)))
+    if index.place.dtype.kind not in "iu":
+        raise Unsupported(f"an array of {index.place.dtype} among several indices: use a loop")
+    return lazy(emit, index)
 
 
 def _mask(emit: FunctionBuilder, array: Array, mask: Value) -> tuple[Lazy, int]:
@@ -155,6 +186,13 @@ def _mask(emit: FunctionBuilder, array: Array, mask: Value) -> tuple[Lazy, int]:
     for x, y in zip(shape_of(kept), array.shape, strict=False):
         require_same(emit, x, y)
     return lazy(emit, kept), len(shape_of(kept))
+
+
+def places_of(emit: FunctionBuilder, array: Value) -> Array:
+    """The places where an array of one axis is not 0."""
+    inner = lazy(emit, in_memory(emit, array))
+    mask = replace(inner, dtype=BOOL, element=lambda at: emit.truth(inner.element(at)))
+    return _places(emit, mask)
 
 
 def _places(emit: FunctionBuilder, mask: Lazy) -> Array:
@@ -212,7 +250,7 @@ def _set_masked(emit: FunctionBuilder, array: Array, mask: Value, value: Value) 
     if not array.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
     emit.writes.note(array.place.buffer)
-    value = in_memory(emit, value)
+    value = _apart(emit, value, array)
     bits, rank = _mask(emit, array, mask)
     if rank != len(array.shape) or len(shape_of(value)) > 1:
         raise Unsupported("assignment by a mask of fewer axes: use a loop")

@@ -26,6 +26,10 @@ class Unsupported(Exception):
         return f"{self.args[0]}{self.place}"
 
 
+RESULT = "return"
+"""The variable of the result of a function with several `return`, a name that no other has."""
+
+
 @dataclass(frozen=True)
 class Definition:
     """The definition of a function, and the variables that keep the value that they are given
@@ -41,8 +45,14 @@ def definition_of(function: Callable) -> Definition:
     its own, and Unsupported for parameters that are not positional ones."""
     code, outside = function.__code__, function.__globals__
     linecache.lazycache(code.co_filename, outside)  # for archives
-    modules = [name for name in code.co_names if isinstance(outside.get(name), ModuleType)]
-    return _definition(code, tuple(modules))
+    modules = [name for name in _names_in(code) if isinstance(outside.get(name), ModuleType)]
+    return _definition(code, tuple(dict.fromkeys(modules)))
+
+
+def _names_in(code: CodeType) -> list[str]:
+    """The names that a code reads, also in the functions inside of it."""
+    inner = [name for each in _codes_in(code) for name in _names_in(each)]
+    return [*code.co_names, *inner]
 
 
 @lru_cache(maxsize=512)

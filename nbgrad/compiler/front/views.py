@@ -16,6 +16,7 @@ from .arrays import (
 )
 from .elements import from_the_end, moved, product, row_strides
 from .emit import FunctionBuilder
+from .iteration import rounds
 from .syntax import Unsupported
 from .values import INT, KNOWN_0, KNOWN_1, Array, Known, Lazy, Number, Slice, Value
 
@@ -42,11 +43,12 @@ def view(emit: FunctionBuilder, array: Array, indices: Sequence[Value]) -> Array
             if not (isinstance(start, Known) and start.value == 0):
                 place = moved(emit, place, product(emit, stride, start))
             shape.append(emit.typed(count))
-            strides.append(emit.typed(product(emit, Known(step), stride)))
-            is_whole = index.start is None and index.stop is None and step == 1
+            strides.append(emit.typed(product(emit, step, stride)))
+            by_one = isinstance(step, Known) and step.value == 1
+            is_whole = index.start is None and index.stop is None and by_one
             if seen:
                 is_contiguous &= is_whole
-            is_contiguous &= step == 1
+            is_contiguous &= by_one
             seen = True
         else:
             is_contiguous &= not seen
@@ -56,36 +58,61 @@ def view(emit: FunctionBuilder, array: Array, indices: Sequence[Value]) -> Array
     return Array(place, tuple(shape), kept, array.mutable)
 
 
-def _bounds(emit: FunctionBuilder, index: Slice, length: Number) -> tuple[Value, Value, int]:
+def _bounds(emit: FunctionBuilder, index: Slice, length: Number) -> tuple[Value, Value, Value]:
     """The first index, the number of elements and the step of a slice."""
     start, stop, step = index.start, index.stop, index.step
     if isinstance(step, Known) and step.value is None:
         step = None
+    if isinstance(step, Number):
+        if step.dtype.kind not in "iu":
+            raise Unsupported(f"a slice whose step is {step.dtype}")
+        return _stepped(emit, start, stop, step, length)
     if step is not None and not (isinstance(step, Known) and isinstance(step.value, int)):
-        raise Unsupported("a slice whose step is not a constant")
+        raise Unsupported("a slice whose step is no integer")
     by = 1 if step is None else step.value
     if by == 0:
         raise Unsupported("a slice of step 0")
     start, stop = (None if isinstance(x, Known) and x.value is None else x for x in (start, stop))
     if by == 1 and (width := _constant_width(emit, start, stop, length)):
-        return start or KNOWN_0, width, by
+        return start or KNOWN_0, width, Known(by)
     if by > 0:
-        first = Known(0) if start is None else _clipped(emit, start, length)
-        if start is None and stop is None:
-            between: Value = length
-        else:
-            last = length if stop is None else _clipped(emit, stop, length)
-            between = _not_below_0(emit, emit.operation(operator.sub, last, first))
+        # A start beyond the end is kept, as the slice is empty: so slices with constant bounds
+        # begin at constants, and their subscripts can be compared.
+        first = KNOWN_0 if start is None else _counted(emit, start, length)
+        between = length if start is stop is None else _between(emit, first, stop, length)
     else:
         most = emit.operation(operator.sub, length, Known(1))
         first = most if start is None else _clipped_back(emit, start, length)
         last = Known(-1) if stop is None else _clipped_back(emit, stop, length)
         between = _not_below_0(emit, emit.operation(operator.sub, first, last))
     if abs(by) == 1:
-        return first, between, by
+        return first, between, Known(by)
     rounded = emit.operation(operator.add, between, Known(abs(by) - 1))
     rounded = _natural(emit, rounded)
-    return first, _natural(emit, emit.operation(operator.floordiv, rounded, Known(abs(by)))), by
+    count = _natural(emit, emit.operation(operator.floordiv, rounded, Known(abs(by))))
+    return first, count, Known(by)
+
+
+def _stepped(
+    emit: FunctionBuilder, start: "Value | None", stop: "Value | None", step: Number, length: Number
+) -> tuple[Value, Value, Value]:
+    """The same for a step that is known at run time."""
+    by = emit.cast(emit.settled(step), INT)
+    require(emit, emit.operation(operator.ne, by, Known(0)), "slice step cannot be zero")
+    start, stop = (None if isinstance(x, Known) and x.value is None else x for x in (start, stop))
+    most = emit.operation(operator.sub, length, Known(1))
+    up = emit.truth(emit.operation(operator.gt, by, Known(0)))
+    ends = (
+        Known(0) if start is None else _counted(emit, start, length),
+        most if start is None else _clipped_back(emit, start, length),
+        length if stop is None else emit.extreme(min, [length, _counted(emit, stop, length)]),
+        Known(-1) if stop is None else _clipped_back(emit, stop, length),
+    )
+    low, high, to, back = (emit.cast(x, INT) for x in ends)
+    first = emit.applied("select", [up, low, high], INT)
+    last = emit.applied("select", [up, to, back], INT)
+    count = emit.extreme(max, [rounds(emit, first, last, by), Known(0)])
+    return _natural(emit, first), _natural(emit, count), by
 
 
 def _constant_width(
@@ -111,17 +138,42 @@ def _not_below_0(emit: FunctionBuilder, value: Value) -> Value:
     return _natural(emit, emit.extreme(max, [value, Known(0)]))
 
 
+def _counted(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
+    """A bound of a slice, counted from the end where it is below 0."""
+    bound = emit.settled(bound)
+    if isinstance(bound, Known):
+        if bound.value >= 0:
+            return bound
+        return _not_below_0(emit, emit.operation(operator.add, length, bound))
+    if emit.typed(bound).natural:
+        return _natural(emit, emit.cast(bound, INT))
+    return _not_below_0(emit, emit.cast(from_the_end(emit, bound, length), INT))
+
+
 def _clipped(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
     """A bound of a slice of positive step, between 0 and the length."""
-    bound = emit.settled(bound)
-    if isinstance(bound, Known) and bound.value == 0:
-        return bound
-    if isinstance(bound, Known) and bound.value < 0:
-        return _not_below_0(emit, emit.operation(operator.add, length, bound))
-    if not emit.typed(bound).natural:
-        bound = emit.cast(from_the_end(emit, bound, length), INT)
-        bound = _not_below_0(emit, bound)
-    return _natural(emit, emit.extreme(min, [length, bound]))
+    return emit.extreme(min, [length, _counted(emit, bound, length)])
+
+
+def _between(emit: FunctionBuilder, start: Value, stop: "Value | None", length: Number) -> Value:
+    """The number of elements of a slice of step 1, from a start that is not below 0."""
+    stop = None if stop is None else emit.settled(stop)
+    last: Value = length
+    if stop is None or (isinstance(stop, Known) and stop.value < 0):
+        less = 0 if stop is None else stop.value
+        if isinstance(start, Known):  # equal for all slices with so many elements less
+            less, start = less - start.value, KNOWN_0
+        last = emit.operation(operator.add, length, Known(less)) if less else length
+    else:
+        last = emit.extreme(min, [length, _counted(emit, stop, length)])
+    if start is not KNOWN_0:
+        last = emit.operation(operator.sub, last, start)
+    return length if last is length else _not_below_0(emit, last)
+
+
+def _clipped(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
+    """A bound of a slice of positive step, between 0 and the length."""
+    return emit.extreme(min, [_counted(emit, bound, length), length])
 
 
 def _clipped_back(emit: FunctionBuilder, bound: Value, length: Number) -> Value:

@@ -3,6 +3,7 @@
 import ast
 import builtins
 import operator
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -16,44 +17,48 @@ from ...ir.statements import (
 )
 from ...ir.walk import walk
 from .arrays import assign, in_memory, is_view
+from .comprehensions import Element
 from .elements import element, set_element
 from .emit import FunctionBuilder
-from .expressions import OPERATORS, Expressions, refuse
+from .expressions import OPERATORS, Expressions
 from .functions import parameter_names
+from .fused import fused_names
 from .joins import Frame, join
 from .loops import Loops, is_ended
+from .refusals import refuse
 from .results import Results
-from .syntax import Unsupported, definition_of, line_of
-from .values import Array, Known, Value, members
+from .syntax import Definition, Unsupported, definition_of, line_of, outer_names
+from .values import Array, Known, Lazy, Value, members
 from .variables import Unassigned
 
 _END = (Break, Continue, Raise, Return)
 
 
 class Walk(Loops):
-    """One activation of a function. A function that is `inlined` ends with its only `return`, whose
-    value is `result`; for any other, `result` is the dtypes of what it returns."""
+    """One activation of a function. The definition of one that is `inlined` ends with its only
+    `return`, whose value is `result`; for any other, `result` is the dtypes of what it returns."""
 
     def __init__(
         self,
         emit: FunctionBuilder,
         function: Callable,
         arguments: Sequence[Value],
-        inlined: bool = False,
+        inlined: Definition | None = None,
         result: Any = (),
         noted: Iterable[str] = (),
     ):
         self.result: Any = None
         self._emit, self._function = emit, function
-        self._inlined, self._results = inlined, Results(emit, result)
-        definition = definition_of(function)
+        self._inlined, self._results = inlined is not None, Results(emit, result)
+        definition = inlined or definition_of(function)
         self._tree = definition.tree
         self._first = min(x.lineno for x in (self._tree, *self._tree.decorator_list))
-        self._expressions = Expressions(
-            emit, function, definition.steady, None if inlined else noted
-        )
+        self._expressions = Expressions(emit, function, definition, None if inlined else noted)
+        self._expressions.comprehension = self._listed
         self._variables = self._expressions.variables
         self._frames: list[Frame] = []
+        outside = ChainMap(outer_names(function), function.__globals__)
+        self._variables.fused = definition.steady & fused_names(self._tree, outside)
         self._pruned = 0  # the branches around of which Numba may drop a part
         for name, argument in zip(parameter_names(function), arguments, strict=True):
             self._variables[name] = argument
@@ -104,7 +109,9 @@ class Walk(Loops):
             case ast.Expr(value=value):
                 self._value(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self._variables.assign(name, in_memory(emit, self._value(value)))
+                result = self._value(value)
+                is_fused = isinstance(result, Lazy) and name in self._variables.fused
+                self._variables.assign(name, result if is_fused else in_memory(emit, result))
             case ast.AnnAssign(target=target, value=value):
                 if value is not None:
                     self._target(target, in_memory(emit, self._value(value)))
@@ -150,6 +157,8 @@ class Walk(Loops):
                 with emit.block() as failed:
                     emit.add(Raise("AssertionError", message_of([text] if text else [])))
                 emit.branch(emit.truth(stop), failed, [])
+            case Element():
+                node.write()
             case ast.FunctionDef(name=name):
                 self._variables[name] = self._expressions.inner(node)
             case ast.Delete(targets=targets) if all(isinstance(x, ast.Name) for x in targets):
@@ -189,7 +198,12 @@ class Walk(Loops):
             variables.keeps_types = may_prune
             join(self._emit, variables, ends)
             variables.keeps_types = False
-        self._emit.branch(condition, *bodies)
+        if len(ends) != 1:
+            self._emit.branch(condition, *bodies)
+            return
+        # What is left after the part that ends is no part of the branch: its values are read later.
+        self._emit.branch(condition, *(body if is_ended(body) else [] for body in bodies))
+        self._emit.body += ends[0][1]
 
     def _augment(self, array: Array, op: ast.operator, value: Value) -> None:
         """array += value. Numba reads a value that is a view while it assigns the elements, which

@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 
-__all__ = ["logaddexp", "logaddexp2", "power_of_whole", "rounded", "sinc"]
+__all__ = [
+    "largest", "logaddexp", "logaddexp2", "power_of_whole", "rounded", "sinc", "smallest", "total",
+]  # fmt: skip
 
 
 def like(x, value):
@@ -87,3 +89,33 @@ def binary_log1p(x):
 
 for _each in (power_of_whole, sinc, logaddexp, logaddexp2):  # which have derivatives of their own
     _each.attributes = frozenset([f"rule {_each.__name__}", "exact"])  # pyright: ignore
+
+
+def total(values, start):
+    """sum(values, start) of an array"""
+    result = start
+    for value in values:
+        result = result + value
+    return result
+
+
+def smallest(values):
+    """min(values) of an array"""
+    if len(values) == 0:
+        raise ValueError("min() iterable argument is empty")
+    best = values[0]
+    for value in values:
+        if value < best:
+            best = value
+    return best
+
+
+def largest(values):
+    """max(values) of an array"""
+    if len(values) == 0:
+        raise ValueError("max() iterable argument is empty")
+    best = values[0]
+    for value in values:
+        if value > best:
+            best = value
+    return best

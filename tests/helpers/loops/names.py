@@ -581,3 +581,24 @@ def lambda_expressions(x, y):
 
 first, second = (lambda v: v * v + 1.0, closed_over(2.0, np.arange(3.0)))
 first, second = numba.njit(first), numba.njit(second)
+
+
+# -- lists that become arrays ---------------------------------------------------------------------
+
+
+@case(X, 1.3, 4)
+def comprehensions(x, y, n):
+    powers = np.array([y**i for i in range(n)])
+    large = np.array([v * v for v in x if v > 0.6])
+    total = sum([v for v in x if v > 0.3]) + max(x) * min(powers) + sum(powers, 2)
+    for w in [v * y for v in large]:
+        total += w
+    empty = np.array([v for v in x if v > 1e9])
+    return total + large.size + empty.size + len([k for k in range(n)])
+
+
+@case(X, plain=True)
+def generators(x):
+    i = 2.0
+    table = np.array([[x[k] * v for v in x] for k in range(x.size - 1)])
+    return sum(v * i for i, v in enumerate(x)) * i + table[1, 2] * np.sum(table)

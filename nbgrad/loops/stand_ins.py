@@ -1,0 +1,148 @@
+"""Functions of nbgrad on arrays as loops, which stand for them in functions with loops."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compiler.front.binding import stand_in_by
+from ..compiler.front.values import Array, Known, Lazy, Value
+from ..kernels.random import below, block, unit
+
+__all__: list[str] = []
+
+# -- random numbers: those of nbgrad.random, bit by bit -------------------------------------------
+
+
+def key(seed):
+    return np.array([seed, 0])
+
+
+def _moved(state, blocks):
+    return np.array([state[0], state[1] + blocks])
+
+
+def uniform_number(state, shape=(), low=0.0, high=1.0):
+    bits = block(np.uint64(state[0]), np.uint64(state[1]))[0]
+    return _moved(state, 1), low + (high - low) * unit(bits)
+
+
+def uniform_array(state, shape=(), low=0.0, high=1.0):
+    out = np.empty(shape)
+    flat = out.ravel()
+    n = flat.size
+    for i in range((n + 1) // 2):
+        a, b = block(np.uint64(state[0]), np.uint64(state[1]) + np.uint64(i))
+        flat[2 * i] = low + (high - low) * unit(a)
+        if 2 * i + 1 < n:
+            flat[2 * i + 1] = low + (high - low) * unit(b)
+    return _moved(state, (n + 1) // 2), out
+
+
+def normal_number(state, shape=(), mean=0.0, std=1.0):
+    a, b = block(np.uint64(state[0]), np.uint64(state[1]))
+    radius = math.sqrt(-2.0 * math.log(1.0 - unit(a)))
+    draw = radius * math.cos(6.283185307179586 * unit(b))
+    return _moved(state, 1), mean + std * draw
+
+
+def normal_array(state, shape=(), mean=0.0, std=1.0):
+    out = np.empty(shape)
+    flat = out.ravel()
+    n = flat.size
+    for i in range((n + 1) // 2):
+        a, b = block(np.uint64(state[0]), np.uint64(state[1]) + np.uint64(i))
+        radius = math.sqrt(-2.0 * math.log(1.0 - unit(a)))
+        angle = 6.283185307179586 * unit(b)
+        flat[2 * i] = mean + std * (radius * math.cos(angle))
+        if 2 * i + 1 < n:
+            flat[2 * i + 1] = mean + std * (radius * math.sin(angle))
+    return _moved(state, (n + 1) // 2), out
+
+
+def permutation_number(state, x):
+    out = np.empty(x, np.int64)
+    for i in range(x):
+        out[i] = i
+    for i in range(x - 1, 0, -1):
+        bits = block(np.uint64(state[0]), np.uint64(state[1]) + np.uint64(i))[0]
+        at = below(bits, i + 1)
+        held = out[i]
+        out[i] = out[at]
+        out[at] = held
+    return _moved(state, x), out
+
+
+def choice_number(state, a, shape=(), replace=True):
+    bits = block(np.uint64(state[0]), np.uint64(state[1]))[0]
+    return _moved(state, 1), below(bits, a)
+
+
+def choice_array(state, a, shape=(), replace=True):
+    out = np.empty(shape, np.int64)
+    flat = out.ravel()
+    n = flat.size
+    for i in range((n + 1) // 2):
+        first, second = block(np.uint64(state[0]), np.uint64(state[1]) + np.uint64(i))
+        flat[2 * i] = below(first, a)
+        if 2 * i + 1 < n:
+            flat[2 * i + 1] = below(second, a)
+    return _moved(state, (n + 1) // 2), out
+
+
+# -- functions of whole arrays --------------------------------------------------------------------
+
+
+def logsumexp(a):
+    top = np.max(a)
+    if not math.isfinite(top):
+        top = 0.0
+    return math.log(np.sum(np.exp(a - top))) + top
+
+
+def softmax(x):
+    powers = np.exp(x - np.max(x))
+    return powers / np.sum(powers)
+
+
+def log_softmax(x):
+    moved = x - np.max(x)
+    return moved - math.log(np.sum(np.exp(moved)))
+
+
+# -- which one ------------------------------------------------------------------------------------
+
+_BY_SHAPE = {
+    "uniform": (uniform_number, uniform_array, 1), "normal": (normal_number, normal_array, 1),
+    "choice": (choice_number, choice_array, 2),
+}  # fmt: skip
+_OF_ARRAYS = {"logsumexp": logsumexp, "softmax": softmax, "log_softmax": log_softmax}
+
+
+def _stand_in(
+    function: Any, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Callable | None:
+    home, name = getattr(function, "__module__", ""), getattr(function, "__name__", "")
+    if home == "nbgrad.rules.special.aliases":
+        is_whole = len(operands) == 1 and not named and isinstance(operands[0], (Array, Lazy))
+        return _OF_ARRAYS.get(name) if is_whole else None
+    if home != "nbgrad.random":
+        return None
+    if name == "key":
+        return key
+    second = operands[1] if len(operands) > 1 else named.get("a", named.get("x"))
+    is_array = isinstance(second, (Array, Lazy))
+    if name == "permutation":
+        return None if is_array else permutation_number
+    number, array, place = _BY_SHAPE.get(name, (None, None, 0))
+    if name == "choice":
+        replace = operands[3] if len(operands) > 3 else named.get("replace", Known(True))
+        if is_array or not (isinstance(replace, Known) and replace.value is True):
+            return None
+    shape = operands[place] if len(operands) > place else named.get("shape", ())
+    is_number = shape == () or (isinstance(shape, Known) and shape.value == ())
+    return number if is_number else array
+
+
+stand_in_by(_stand_in)
