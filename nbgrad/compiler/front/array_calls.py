@@ -10,6 +10,7 @@ import numpy as np
 from . import choosing as choosing
 from . import creation as creation
 from . import extremes as extremes
+from . import further as further
 from . import products as products
 from . import rearranging as rearranging
 from . import reductions as reductions
@@ -33,7 +34,10 @@ def array_call(
     from .calls import call  # which calls functions of arrays
 
     if isinstance(function, Method):
-        row = METHODS.get(function.name) or FUNCTIONS[getattr(np, function.name)]
+        row = METHODS.get(function.name) or FUNCTIONS.get(getattr(np, function.name))
+        if row is None:
+            whole = [function.holder, *operands]
+            return call(emit, getattr(np, function.name), whole, keywords)
         return _filled(emit, function.name, row, [function.holder, *operands], keywords)
     whole = getattr(function, "__self__", None)
     if isinstance(whole, np.ufunc) and function == whole.outer and len(operands) == 2:

@@ -17,13 +17,15 @@ from .elementwise import each_element
 from .emit import FunctionBuilder
 from .functions import Entry, array_results, entry_of, flattened, type_of
 from .nested import Inner
+from .overloads import definition
 from .refusals import described
 from .scalars import other_row, scalar_arguments, scalar_row
+from .single_return import with_one_return
 from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
 from .values import BOOL, Known, Value, named_tuple, rebuilt
 
-__all__ = ["call", "called", "read_in_place"]
+__all__ = ["call", "called", "defined", "read_in_place"]
 
 
 def call(
@@ -51,13 +53,29 @@ def call(
         return row(emit, *scalar_arguments(function, operands, named))
     if isinstance(function, Inner):
         return _inner(emit, function, operands, named)
+    if str(getattr(function, "__module__", "")).startswith("numba."):  # perhaps a stub
+        return defined(emit, function, operands, named)
     if (python := python_function(function)) is not None:
         return _function(emit, python, bound(python, operands, named))
     if isinstance(function, type) and hasattr(function, "_fields"):
         return _named_tuple(function, operands, named)
     if not named and len(operands) == 1 and (dtype := _dtype_of_class(function)) is not None:
         return _converted(emit, operands[0], function, dtype)
-    raise Unsupported(described(function))
+    return defined(emit, function, operands, named)
+
+
+def defined(
+    emit: FunctionBuilder, function: Any, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    """A function that Numba defines in Python."""
+    operands = [in_memory(emit, x) for x in operands]
+    python = definition(function, operands, named)
+    if python is None:
+        raise Unsupported(described(function))
+    try:
+        return _function(emit, python, bound(python, operands, named))
+    except (Unsupported, ImportError) as refused:
+        raise Unsupported(described(function)) from refused
 
 
 def _each(
@@ -155,11 +173,13 @@ def read_in_place(
     """The result of a function, which is read in the place of its call."""
     from .walk import Walk  # which reads calls
 
-    if not definition_of(function).ends_once:
+    found = with_one_return(function)
+    if found is None:
         raise Unsupported(
-            f"{function.__name__}, which returns an array from several places: return it at the end"
+            f"{function.__name__}, which returns an array in a loop, or in some cases only: return "
+            "it at the end"
         )
-    walk = Walk(emit, function, operands, inlined=True)
+    walk = Walk(emit, function, operands, inlined=found)
     walk.run()
     return Known(None) if walk.result is None else walk.result
 

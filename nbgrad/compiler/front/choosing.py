@@ -75,7 +75,13 @@ def reciprocal(emit: FunctionBuilder, x: Value) -> Value:
 
 
 @function_row(np.where)
-def where(emit: FunctionBuilder, condition: Value, x: Value, y: Value) -> Value:
+def where(
+    emit: FunctionBuilder, condition: Value, x: "Value | None" = None, y: "Value | None" = None
+) -> Value:
+    if x is None or y is None:
+        from .calls import call  # which calls these
+
+        return call(emit, np.nonzero, [condition])
     dtype = loop_dtype(emit, [x, y])
 
     def chosen(c: Value, a: Value, b: Value) -> Value:

@@ -144,7 +144,9 @@ def _size(emit: FunctionBuilder, array: Array | Lazy) -> Value:
 
 
 METHODS = frozenset((
-    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "fill",
+    "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "conjugate", "copy",
+    "cumprod", "cumsum", "diagonal", "dot", "fill", "nonzero", "ptp", "repeat", "round", "swapaxes",
+    "take", "trace",
     "flatten", "item", "max", "mean", "min", "prod", "ravel", "reshape", "sort", "std", "sum",
     "transpose", "var",
 ))  # fmt: skip
@@ -160,6 +162,15 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
             return transposed(emit, holder)
         if name in METHODS:
             return Known(Method(holder, name))
+    if isinstance(holder, (Array, Lazy)) and name == "real":
+        return holder
+    if isinstance(holder, (Array, Lazy)) and name == "flat":
+        from .views import flattened_array  # which reads elements
+
+        is_view = isinstance(holder, Array) and holder.strides is None
+        return replace(flattened_array(emit, holder), mutable=is_view and holder.mutable)
+    if isinstance(holder, Number) and name == "item":
+        return Known(Method(holder, name))
     if isinstance(holder, Lazy) and name not in ("shape", "size", "ndim", "dtype"):
         from .arrays import in_memory
 
@@ -174,6 +185,9 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
         if name == "size":
             return _size(emit, holder)
     if isinstance(holder, Array):
+        if name == "nbytes":
+            size = Known(holder.place.dtype.itemsize)
+            return emit.operation(operator.mul, _size(emit, holder), size)
         if name == "itemsize":
             return Known(holder.place.dtype.itemsize)
         if name == "strides" and holder.strides is not None:  # others may be odd where it is empty

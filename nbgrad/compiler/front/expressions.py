@@ -3,7 +3,7 @@
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from ...ir.statements import Assign, Literal, Statement
@@ -18,7 +18,7 @@ from .iteration import chosen
 from .joins import join
 from .nested import Inner
 from .refusals import refuse
-from .syntax import Unsupported, definition_of, outer_names
+from .syntax import RESULT, Definition, Unsupported, outer_names
 from .tuples import compared, is_tuple
 from .values import BOOL, Known, NamedTuple, Number, Slice, Value, members
 from .variables import Variables
@@ -41,19 +41,20 @@ class Expressions:
     """Reads the expressions of one activation of a function, which has `variables`."""
 
     def __init__(
-        self, emit: FunctionBuilder, function: Callable, steady: Container[str],
+        self, emit: FunctionBuilder, function: Callable, definition: Definition,
         noted: Iterable[str] | None,
     ):  # fmt: skip
-        self.variables = Variables(emit, steady, noted)
+        self.variables = Variables(emit, definition.steady, noted)
         self.comprehension: Callable[[Comprehension], Value] = refuse
         self.may_prune = False  # whether Numba may drop a part of the branch that is read next
         self._emit, self._function = emit, function
         self._globals = function.__globals__
         self._outer = outer_names(function)
-        tree = definition_of(function).tree
+        tree = definition.tree
         # Operands of an expression are read before it assigns their variables.
         self._assigns = any(isinstance(each, ast.NamedExpr) for each in ast.walk(tree))
-        self.local = set(function.__code__.co_varnames + function.__code__.co_cellvars)
+        code = function.__code__
+        self.local = {*code.co_varnames, *code.co_cellvars, RESULT}
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.statements import Literal, Raise
 from .arrays import in_memory
-from .elements import element
+from .elements import element, moved
 from .emit import FunctionBuilder
 from .functions import type_of
 from .syntax import Unsupported
@@ -73,6 +73,20 @@ class Elements:
         return element(self._emit, self._array, k)
 
 
+class Scattered:
+    """`np.nditer(array)`: the elements, as arrays without axes."""
+
+    def __init__(self, emit: FunctionBuilder, array: Value):
+        from .views import flattened_array  # which has bounds of loops
+
+        self._emit, self._flat = emit, flattened_array(emit, array)
+        self.count: Value = self._flat.shape[0]
+
+    def at(self, k: Value) -> Value:
+        place = moved(self._emit, self._flat.place, k)
+        return Array(place, (), None, self._flat.mutable)
+
+
 class Chosen:
     """The members of a tuple, of one type."""
 
@@ -127,10 +141,10 @@ class Reversed:
         return self._items.at(Number(here.operand, INT, True, here.lasting))
 
 
-Items: TypeAlias = Range | Elements | Chosen | Enumerated | Zipped | Reversed
+Items: TypeAlias = Range | Elements | Scattered | Chosen | Enumerated | Zipped | Reversed
 _MAKERS: dict[Any, Any] = {
     builtins.range: Range, builtins.enumerate: Enumerated,
-    builtins.zip: Zipped, builtins.reversed: Reversed,
+    builtins.zip: Zipped, builtins.reversed: Reversed, np.nditer: Scattered,
 }  # fmt: skip
 
 

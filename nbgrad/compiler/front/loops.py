@@ -16,6 +16,7 @@ from .iteration import (
     Items,
     ParallelRange,
     Range,
+    Scattered,
     bound,
     items_of,
     made_by,
@@ -156,7 +157,13 @@ class Loops:
         if any(each.arg not in known for each in node.keywords):
             raise Unsupported("a loop over a call with keywords")
         named = {str(each.arg): self._value(each.value) for each in node.keywords}
-        count = 0 if issubclass(make, Range) else 1 if make is Enumerated else len(node.args)
+        count = (
+            0
+            if issubclass(make, (Range, Scattered))
+            else 1
+            if make is Enumerated
+            else len(node.args)
+        )
         given = [
             *map(self._whole, node.args[:count]),
             *map(self._value, node.args[count:]),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .array_table import axis_of, function_row, known_of
-from .arrays import fresh, lazy, nest, position_of
+from .arrays import fresh, lazy, nest, position_of, shape_of
 from .elements import row_strides
 from .elementwise import each_element
 from .emit import FunctionBuilder
@@ -23,7 +23,11 @@ def norm(
 ) -> Value:
     kind = known_of(ord, "the order of a norm")
     if kind not in (None, 2, "fro") or (kind == 2 and len(lazy(emit, x).shape) != 1):
-        raise Unsupported(f"np.linalg.norm of order {kind}")
+        from .further import vector_norm  # which reads functions
+
+        if axis is not None or len(shape_of(x)) != 1 or not isinstance(kind, (int, float)):
+            raise Unsupported(f"np.linalg.norm of order {kind} of such an array")
+        return vector_norm(emit, x, kind)
     square = each_element(emit, lambda x: emit.operation(operator.mul, x, x), [_floats(emit, x)])
     return root(emit, sum_(emit, square, axis))
 

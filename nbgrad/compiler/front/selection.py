@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from .syntax import Unsupported
 from .values import BOOL, INT, Array, Known, Lazy, Number, Slice, Value
 from .views import WHOLE, view
 
-__all__ = ["part", "set_part"]
+__all__ = ["part", "places_of", "set_part"]
 
 
 def part(emit: FunctionBuilder, array: Array | Lazy, index: Value) -> Value:
@@ -45,13 +46,21 @@ def set_part(emit: FunctionBuilder, array: Array, index: Value, value: Value) ->
         _set_masked(emit, _masked_part(emit, array, indices), mask, value)
     else:
         emit.writes.note(array.place.buffer)
-        value = in_memory(emit, value)
+        value = _apart(emit, value, array)
         gathered = _Gathered(emit, array, indices)
         _, (value,) = broadcast(emit, [lazy(emit, value)], gathered.shape)
         strides = row_strides(emit, gathered.array)
         with nest(emit, gathered.shape) as at:
             here = gathered.at(emit, at)
             emit.store(gathered.array.place, position_of(emit, strides, here), value.element(at))
+
+
+def _apart(emit: FunctionBuilder, value: Value, array: Array) -> Value:
+    """A value in memory, where no part of an array is: a copy, if it is a view of it."""
+    value = in_memory(emit, value)
+    if isinstance(value, Array) and value.place.buffer == array.place.buffer:
+        return in_memory(emit, lazy(emit, value))
+    return value
 
 
 def _full(array: Array, index: Value) -> list[Value]:
@@ -179,6 +188,13 @@ def _mask(emit: FunctionBuilder, array: Array, mask: Value) -> tuple[Lazy, int]:
     return lazy(emit, kept), len(shape_of(kept))
 
 
+def places_of(emit: FunctionBuilder, array: Value) -> Array:
+    """The places where an array of one axis is not 0."""
+    inner = lazy(emit, in_memory(emit, array))
+    mask = replace(inner, dtype=BOOL, element=lambda at: emit.truth(inner.element(at)))
+    return _places(emit, mask)
+
+
 def _places(emit: FunctionBuilder, mask: Lazy) -> Array:
     """The places where a mask of one axis is true. A derivative needs these, and not the mask."""
     (length,) = mask.shape
@@ -234,7 +250,7 @@ def _set_masked(emit: FunctionBuilder, array: Array, mask: Value, value: Value) 
     if not array.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
     emit.writes.note(array.place.buffer)
-    value = in_memory(emit, value)
+    value = _apart(emit, value, array)
     bits, rank = _mask(emit, array, mask)
     if rank != len(array.shape) or len(shape_of(value)) > 1:
         raise Unsupported("assignment by a mask of fewer axes: use a loop")

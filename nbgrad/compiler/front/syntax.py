@@ -26,6 +26,10 @@ class Unsupported(Exception):
         return f"{self.args[0]}{self.place}"
 
 
+RESULT = "return"
+"""The variable of the result of a function with several `return`, a name that no other has."""
+
+
 @dataclass(frozen=True)
 class Definition:
     """The definition of a function, and the variables that keep the value that they are given

@@ -44,7 +44,7 @@ class PointerSlot:
 
 @dataclass(frozen=True)
 class Conflict:
-    """A variable that has, where ways meet, values of types that have no common type."""
+    """A variable that has, where ways meet, values of types without a common type."""
 
     name: str
 
@@ -128,6 +128,7 @@ class Variables:
             self._bind(value)
             self._known[name] = value
             return
+        self._bind(value if isinstance(value, Array) else ())
         variable = self._known.get(name)
         if variable is not None and self._fits(variable, value):
             self.write(variable, value)
@@ -284,8 +285,9 @@ class Variables:
         return name.startswith(".") and name not in self._emit.bound
 
     def _bind(self, value: Value) -> None:
-        if isinstance(value, tuple):
-            for part in value:
+        parts = (*value.shape, *(value.strides or ())) if isinstance(value, Array) else value
+        if isinstance(parts, tuple):
+            for part in parts:
                 self._bind(part)
         elif isinstance(value, Number):
             self._emit.bound.add(value.operand)
@@ -297,12 +299,9 @@ class Variables:
         if isinstance(variable, PointerSlot):
             return isinstance(value, Place) and value.dtype == variable.dtype
         if isinstance(variable, tuple):
-            return (
-                isinstance(value, tuple)
-                and len(value) == len(variable)
-                and type(value) is type(variable)
-                and all(map(self._fits, variable, value))
-            )
+            if not isinstance(value, tuple) or type(value) is not type(variable):
+                return False
+            return len(value) == len(variable) and all(map(self._fits, variable, value))
         return (
             isinstance(value, Known)
             and isinstance(variable, Known)

@@ -27,7 +27,7 @@ from .joins import Frame, join
 from .loops import Loops, is_ended
 from .refusals import refuse
 from .results import Results
-from .syntax import Unsupported, definition_of, line_of, outer_names
+from .syntax import Definition, Unsupported, definition_of, line_of, outer_names
 from .values import Array, Known, Lazy, Value, members
 from .variables import Unassigned
 
@@ -35,27 +35,25 @@ _END = (Break, Continue, Raise, Return)
 
 
 class Walk(Loops):
-    """One activation of a function. A function that is `inlined` ends with its only `return`, whose
-    value is `result`; for any other, `result` is the dtypes of what it returns."""
+    """One activation of a function. The definition of one that is `inlined` ends with its only
+    `return`, whose value is `result`; for any other, `result` is the dtypes of what it returns."""
 
     def __init__(
         self,
         emit: FunctionBuilder,
         function: Callable,
         arguments: Sequence[Value],
-        inlined: bool = False,
+        inlined: Definition | None = None,
         result: Any = (),
         noted: Iterable[str] = (),
     ):
         self.result: Any = None
         self._emit, self._function = emit, function
-        self._inlined, self._results = inlined, Results(emit, result)
-        definition = definition_of(function)
+        self._inlined, self._results = inlined is not None, Results(emit, result)
+        definition = inlined or definition_of(function)
         self._tree = definition.tree
         self._first = min(x.lineno for x in (self._tree, *self._tree.decorator_list))
-        self._expressions = Expressions(
-            emit, function, definition.steady, None if inlined else noted
-        )
+        self._expressions = Expressions(emit, function, definition, None if inlined else noted)
         self._expressions.comprehension = self._listed
         self._variables = self._expressions.variables
         self._frames: list[Frame] = []
@@ -200,7 +198,12 @@ class Walk(Loops):
             variables.keeps_types = may_prune
             join(self._emit, variables, ends)
             variables.keeps_types = False
-        self._emit.branch(condition, *bodies)
+        if len(ends) != 1:
+            self._emit.branch(condition, *bodies)
+            return
+        # What is left after the part that ends is no part of the branch: its values are read later.
+        self._emit.branch(condition, *(body if is_ended(body) else [] for body in bodies))
+        self._emit.body += ends[0][1]
 
     def _augment(self, array: Array, op: ast.operator, value: Value) -> None:
         """array += value. Numba reads a value that is a view while it assigns the elements, which

@@ -6,7 +6,7 @@ from helpers.loops.arrays.table import program, vector
 
 PROGRAMS = []
 PLAIN = []
-"""Programs that Numba does not take."""
+"""Programs that Numba does not take, or not soon."""
 
 
 @program(PROGRAMS, vector(7))
@@ -273,3 +273,33 @@ def steps_at_run_time(x, k):
     x[1::k] = x[1::k] * 3.0
     x[::-k] += 1.0
     return np.sum(b**2) + np.sum(c**3) + d[0] * d[1] + e[1] * e.size + np.sum(f) * x[1:3:-k].size
+
+
+@program(PLAIN, vector(6), vector(4), np.array([1, 3, 3, 2, 0, 0]))  # Numba takes half a minute
+def functions_that_numba_defines(x, y, places):
+    reach = np.sort(y)
+    total = np.interp(0.3, reach, y) + np.sum(np.cross(x[:3], y[1:]) ** 2) + np.ptp(y)
+    total += np.sum(np.bincount(places, x, 7) ** 2) + np.sum(np.repeat(x, 2) ** 2)
+    total += np.sum(np.take(x, places) ** 2) + np.sum(np.unique(x) ** 3 * np.arange(6))
+    total += np.sum(x[np.where(x > 0.1)]) * x.flat[1] + np.finfo(np.float64).eps * x[0]
+    return total + np.linalg.norm(x, 3) + np.linalg.norm(y, 1)
+
+
+@program(PROGRAMS, vector(7), 2)
+def lengths_of_a_part_that_a_loop_cuts(x, n):
+    total = 0.0
+    for k in range(1, n + 1):
+        part = x[::-k]
+        count = len(part)
+        if count > 2:
+            rest = part[1:] * 2.0
+        else:
+            raise ValueError("too short")
+        total += np.sum(rest * rest) * count
+    return total
+
+
+@program(PLAIN, vector(4, 4), 2)
+def matrices_that_are_turned(a, n):
+    total = np.linalg.slogdet(a + 3.0 * np.eye(4))[1] if isinstance(n, int) else 0.0
+    return total + np.sum(np.rot90(a) * a) + np.sum(np.swapaxes(a, 0, 1) * np.real(a) * a)
