@@ -26,6 +26,7 @@ from ..compiler.front.values import instance_of
 from ..errors import NoRuleError
 from ..ir.statements import Address, Call, Function, Pointer, PointTo, Raise, Store
 from ..ir.walk import walk
+from ..runtime.gc_freeze import uncollected
 from .divisions import with_checked_divisions
 from .status import names_in
 
@@ -98,7 +99,8 @@ class Signature:
     def entry(self) -> Entry:
         """The function in the kernel IR. Raises NoRuleError for a function that cannot be read."""
         try:
-            return entry_of(self.function, self.kinds)
+            with uncollected():
+                return entry_of(self.function, self.kinds)
         except Unsupported as refused:
             raise self.refusal(str(refused)) from None
         except ImportError:  # the source is asked for
@@ -122,7 +124,8 @@ class Signature:
     def digest(self) -> str:
         """A hash of the function in the kernel IR: the functions that it calls and the values that
         it closes over are parts of it."""
-        return hashlib.sha256(repr(self.primal).encode()).hexdigest()
+        with uncollected():
+            return hashlib.sha256(repr(self.primal).encode()).hexdigest()
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
