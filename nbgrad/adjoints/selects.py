@@ -97,11 +97,18 @@ class _Selects:
         values: list[Assign] = []
         stores: dict[Place, Store] = {}
         price = 0
+        now: dict[Any, Operand] = {}  # values of variables that the side has set
         for each in statements:
             if isinstance(each, Store) and each.kind is None:
-                stores[each.buffer, each.at] = each
+                value = now.get(each.value, each.value)
+                stores[each.buffer, each.at] = replace(each, value=value)
             elif isinstance(each, Assign) and self._is_cheap(each):
                 price += each.body.price
+                each = replace(each, operands=tuple([now.get(x, x) for x in each.operands]))
+                if each.target in self._variables:
+                    if each.body is not COPY:
+                        return None
+                    now[each.target] = each.operands[0]
                 values.append(each)
             else:
                 return None
