@@ -19,7 +19,7 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import walk
-from .build import COPY
+from .build import COPY, INT
 from .partials import called_name, has_pole, pullbacks
 
 __all__ = ["active_names", "rule_of", "under_roots"]
@@ -90,6 +90,10 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             yield buffer, target
         case Store(buffer=buffer, value=value) if is_float(value):
             yield value, buffer
+        case Store(buffer=buffer, value=value, dtype=dtype) if dtype == INT:  # addresses
+            yield value, buffer
+        case Load(target=target, buffer=buffer, dtype=dtype) if dtype == INT:
+            yield buffer, target
         case PointTo(target=target, address=address, dtype=dtype) if dtype.kind == "f":
             source = address.buffer if isinstance(address, Address) else address
             yield source, target  # one memory: what is written through one is read through others

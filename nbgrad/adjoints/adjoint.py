@@ -173,7 +173,7 @@ class Adjoint:
                 self._flush()
                 parts = self._branch(then), self._branch(otherwise)
                 if any(parts):
-                    self._made.append(If(condition, *map(tuple, parts)))
+                    self._made.append(If(condition, tuple(parts[0]), tuple(parts[1])))
             case Call() if any(x.buffer in self._active for x in each.pointers):
                 raise NoRuleError(f"{each.function} has no derivative in compiled loops")
             case Allocate(target=target) | PointTo(target=target) if target in self._active:

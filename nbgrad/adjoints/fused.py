@@ -70,7 +70,7 @@ class Fused(Sweeps):
         if loop is not None and (self._pieces.loops[loop].makes or self._nests.records(loop)):
             place = next(i for i, item in enumerate(items) if _last_loop(item) is loop)
             behind = [*self._items(items[place + 1 :], None), *start]
-            behind += self._items_back(items[place + 1 :], None)
+            behind += self._items_back(self._top, items[place + 1 :], None)
             if (first := self._cotangents(loop, behind)) is not None:
                 self._nests = Nests(self._top, self._nests.words, self._plan.is_passed, loop)
                 made = [*self._items(items[:place], None), *first]
@@ -80,7 +80,7 @@ class Fused(Sweeps):
                     copy(x, literal(0, self._dtypes[x]), self._dtypes[x])
                     for x in zeros if x in self._pieces.bars
                 ]  # fmt: skip
-                before = self._items_back(items[:place], None)
+                before = self._items_back(self._top, items[:place], None)
                 gather.axes |= self.axes
                 return [*made, *behind, *gather.inside(before)]
         made = self.forward()
@@ -95,7 +95,7 @@ class Fused(Sweeps):
             *before, last = body.items
             then = [
                 *self._items(before, None), *self._values_back(body, None),
-                *self._together(last, gather), *self._items_back(before, None),
+                *self._together(last, gather), *self._items_back(body, before, None),
             ]  # fmt: skip
             return [If(item.condition, tuple(then))]
         statement = item.statement

@@ -29,30 +29,38 @@ def with_increments(
 
 
 def _changed(body: Sequence[Any], uses: Counter, new: Callable[[str, np.dtype], str]) -> list[Any]:
-    made: list[Any] = []
+    made: list[Any] = []  # None in place of what is dropped
+    places: dict[Any, int] = {}  # of the statements that define names
+    written: dict[Any, int] = {}  # the places of the latest stores to buffers
+
+    def defined(name: Any) -> Any:
+        return made[places[name]] if name in places else None
+
     for each in body:
         if inner(each):
             each = with_inner(each, lambda part: tuple(_changed(part, uses, new)))
         elif isinstance(each, Store) and each.kind is None:
-            if (found := _increment(made, each, uses)) is not None:
-                load, total, value, is_minus = found
-                made.remove(load)
-                made.remove(total)
-                if is_minus:
-                    name = new("minus", each.dtype)
-                    made.append(operation(name, "negative", (value,), each.dtype))
-                    value = name
-                each = Store(each.buffer, each.at, value, each.dtype, SUM)
+            if (found := _increment(defined, each, uses)) is not None:
+                load, value, is_minus = found
+                if places[load] > written.get(each.buffer, -1):
+                    made[places[load]] = made[places[each.value]] = None
+                    if is_minus:
+                        name = new("minus", each.dtype)
+                        made.append(operation(name, "negative", (value,), each.dtype))
+                        value = name
+                    each = Store(each.buffer, each.at, value, each.dtype, SUM)
+        if isinstance(each, (Assign, Load)):
+            places[each.target] = len(made)
+        for one in walk([each]):
+            if isinstance(one, Store):
+                written[one.buffer] = len(made)
         made.append(each)
-    return made
+    return [each for each in made if each is not None]
 
 
-def _increment(made: Sequence[Any], store: Store, uses: Counter) -> tuple | None:
-    """The load, the sum, what is added, and whether it is subtracted."""
-    defined: dict[Any, Any] = {
-        each.target: each for each in made if isinstance(each, (Assign, Load))
-    }
-    total = defined.get(store.value)
+def _increment(defined: Callable[[Any], Any], store: Store, uses: Counter) -> tuple | None:
+    """The name of the element that is loaded, what is added to it, and whether it is subtracted."""
+    total = defined(store.value)
     if not isinstance(total, Assign) or uses[store.value] != 1:
         return None
     if not isinstance(total.body, Apply) or total.dtype != store.dtype:
@@ -60,14 +68,8 @@ def _increment(made: Sequence[Any], store: Store, uses: Counter) -> tuple | None
     sign = total.body.function.name
     places = {"add": (0, 1), "subtract": (0,)}.get(sign, ())
     for i in places:
-        load, value = defined.get(total.operands[i]), total.operands[1 - i]
+        load, value = defined(total.operands[i]), total.operands[1 - i]
         if isinstance(load, Load) and uses[load.target] == 1:
             if (load.buffer, load.at, load.dtype) == (store.buffer, store.at, store.dtype):
-                later = made[made.index(load) :]
-                if not any(_writes(each, store.buffer) for each in later):
-                    return load, total, value, sign == "subtract"
+                return load.target, value, sign == "subtract"
     return None
-
-
-def _writes(each: Any, buffer: Any) -> bool:
-    return any(isinstance(one, Store) and one.buffer == buffer for one in walk([each]))

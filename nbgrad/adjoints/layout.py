@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..ir.affine import Affine, variable
-from ..ir.statements import For, Literal, Operand, Position
+from ..ir.statements import Call, For, Literal, Operand, Position
 from .build import BOOL, INT, literal, operation
 from .tree import Body, Branch, Loop, Segment, bodies
 
@@ -126,8 +126,7 @@ class Nest:
         width = Affine(self._nests.own[loop], ())
         for each in self._nests.inner[loop]:
             self.starts[each] = width
-            size = self._size(each)
-            width = width.plus(_affine(size))
+            width = _affine(self._number(width.plus(_affine(self._size(each)))))
         self.widths[loop] = self._number(width)
         return self._times(self._rounds(loop), self.widths[loop])
 
@@ -143,10 +142,13 @@ class Nest:
         return variable(product)
 
     def _number(self, at: Affine) -> Operand:
+        """The value of a sum; LLVM sees a number, as it compares sums of many terms for seconds."""
         if not at.terms:
             return literal(at.const, INT)
-        name = self._new("width")
-        self._made.append(Position(name, at))
+        if at == variable(at.terms[0][0]):
+            return at.terms[0][0]
+        total, name = self._new("width"), self._new("width")
+        self._made += [Position(total, at), Call("hidden", (total,), (name,), (INT,))]
         return name
 
     def _times(self, x: Operand, y: Operand) -> Operand:

@@ -31,6 +31,11 @@ def _share(power: str) -> str:
     return f"v * select(np.isfinite(x), {share}, select(x == y, 0.5, {share}))"
 
 
+def _guarded(text: str) -> str:
+    """A cotangent of 0 gives 0, also where the partial derivative is infinite."""
+    return f"select(v == 0.0, 0.0, {text})"
+
+
 _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
     "divide": ("v / y", "-(v / y * u)"), "reciprocal_of": ("", "-(v * u * u)"),
@@ -45,16 +50,18 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "np.floor": ("",), "np.ceil": ("",), "np.trunc": ("",), "np.rint": ("",),
     "np.fmod": ("v", "-(v * np.trunc(x / y))"),
     "exp": ("v * u",), "expm1": ("v * (u + 1.0)",), "exp2": ("v * u * 0.6931471805599453",),
-    "log": ("v / x",), "log1p": ("v / (1.0 + x)",), "log2": ("v * 1.4426950408889634 / x",),
-    "log10": ("v * 0.4342944819032518 / x",),
+    "log": (_guarded("v / x"),), "log1p": (_guarded("v / (1.0 + x)"),),
+    "log2": (_guarded("v * 1.4426950408889634 / x"),),
+    "log10": (_guarded("v * 0.4342944819032518 / x"),),
     "sin": ("v * cos(x)",), "cos": ("-(v * sin(x))",), "tan": ("v * (1.0 + u * u)",),
-    "arcsin": ("v / sqrt(1.0 - x * x)",), "arccos": ("-(v / sqrt(1.0 - x * x))",),
+    "arcsin": (_guarded("v / sqrt(1.0 - x * x)"),),
+    "arccos": (_guarded("-(v / sqrt(1.0 - x * x))"),),
     "arctan": ("v / (1.0 + x * x)",),
     "arctan2": ("select((x == 0.0) & (y == 0.0), 0.0, v * y / (x * x + y * y))",
                 "select((x == 0.0) & (y == 0.0), 0.0, -(v * x / (x * x + y * y)))"),
     "sinh": ("v * cosh(x)",), "cosh": ("v * sinh(x)",), "tanh": ("v * (1.0 - u * u)",),
-    "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": ("v / sqrt(x * x - 1.0)",),
-    "arctanh": ("v / (1.0 - x * x)",),
+    "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": (_guarded("v / sqrt(x * x - 1.0)"),),
+    "arctanh": (_guarded("v / (1.0 - x * x)"),),
     "hypot": ("select(u == 0.0, 0.0, v * x / u)", "select(u == 0.0, 0.0, v * y / u)"),
     "cbrt": ("select((v == 0.0) & (u == 0.0), 0.0, v / (3.0 * u * u))",),
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
@@ -66,7 +73,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "logaddexp2": tuple(map(_share, ("exp2(y - x)", "exp2(x - y)"))),
     "sinc": (_SINC,),
     "power_of_whole": ("select(y == 0, 0.0, v * y * x ** (y - 1.0))", ""),
-    "power_of": ("select((x == 0.0) & (y == 0.0), 0.0, v * y * x ** (y - 1.0))",
+    "power_of": ("select((v == 0.0) | ((x == 0.0) & (y == 0.0)), 0.0, v * y * x ** (y - 1.0))",
                  "select(u == 0.0, 0.0, v * u * log(select(x == 0.0, 1.0, x)))"),
 }  # fmt: skip
 _TEXTS |= dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal",

@@ -40,6 +40,8 @@ __all__ = ["Pieces"]
 _LARGE, _SHIFT = 150_000, 14
 # Buffers of pieces have together at most one element for so many operations.
 _SHARE = 32
+_FUSED = 16  # pieces with records for a round
+_RECORDS = 8  # records that are kept from one sweep to the other: each of them grows
 _GUESS = 16  # rounds of a loop whose number is not known
 
 
@@ -50,20 +52,38 @@ class Pieces:
         self, loops: Mapping[Loop, Independent], positions: Positions, new: Callable[..., str],
         shadow: Callable[[Any], Any], record: Record, bars: Collection[str],
         dtypes: Mapping[str, np.dtype], variables: Collection[str],
+        is_passed: Callable[[Loop], bool],
     ):  # fmt: skip
         self.loops, self._positions, self._new = loops, positions, new
         self.shadow, self._record, self.bars, self._dtypes = shadow, record, bars, dtypes
-        self.variables = variables
+        self.variables, self._is_passed = variables, is_passed
+        self.notes: dict[Loop, str] = {}  # how loops run
+        self._records: dict[Loop, tuple[str, str]] = {}  # buffers for those of pieces
 
     def forward(self, loop: Loop, whole: For, records: bool) -> list[Any]:
-        """A loop of the forward sweep in pieces; as it is if it cannot run in pieces, since it
-        `records` words at places that the rounds do not know."""
+        """A loop of the forward sweep in pieces. If it `records` words at places that the rounds do
+        not know, each piece has a record of its own, which it leaves to the backward sweep."""
         if not self._is_spread(loop, records):
             return [whole]
         made: list[Any] = []
         body, after = self._summed(loop, whole, made)
-        count = self._count(loop, (), lambda name: name, 1, made)
-        return [*made, self._spread(replace(whole, body=body), count), *after]
+        sizes = [size for _, _, size in self._shared(loop, _same, made)] if records else []
+        count = self._count(loop, sizes, _same, 1 + records, made, self._limit(records))
+        spread = self._spread(replace(whole, body=body), count)
+        if records:
+            buffers = self._records[loop] = self._new("records"), self._new("useds")
+            made += [New(x, literal(MOST_PIECES, INT), INT) for x in buffers]
+            at = variable(spread.piece)
+            words = list(zip(buffers, self._record.state, strict=True))
+            kept = [Store(buffer, at, name, INT) for buffer, name in words]
+            word, address = self._new("word"), buffers[0]
+            made += self._for_each(MOST_PIECES, [Store(address, ZERO, literal(0, INT), INT)])
+            freed = Load(word, address, ZERO, INT), Call("freed", (word,))
+            spread = replace(
+                spread, before=tuple(self._record.emptied()), after=tuple(kept),
+                at_error=self._for_each(count, freed),
+            )  # fmt: skip
+        return [*made, spread, *after]
 
     def backward(
         self, loop: Loop, whole: For, value: Callable[[str], str], records: bool
@@ -73,25 +93,60 @@ class Pieces:
             return [whole]
         made: list[Any] = []
         shared = self._shared(loop, value, made)
-        count = self._count(loop, [size for _, _, size in shared], value, 2, made)
-        own = {address.buffer: name for name, address, _ in shared}
-        whole = _adding_to(whole, own)
-        return [*made, self._spread(whole, count, self._bars_of(loop, whole.body), shared)]
+        sizes = [size for _, _, size in shared]
+        count = self._count(loop, sizes, value, 2, made, self._limit(records))
+        whole = _adding_to(whole, {address.buffer: name for name, address, _ in shared})
+        spread = self._spread(whole, count, self._bars_of(loop, whole.body), shared)
+        if records:
+            before: list[Any] = []
+            for buffer, name in zip(self._records[loop], self._record.state, strict=True):
+                word = self._new("word")
+                before += [Load(word, buffer, variable(spread.piece), INT), copy(name, word, INT)]
+            after = tuple(self._record.freed())
+            spread = replace(spread, before=tuple(before), after=after, from_end=True)
+        return [*made, spread]
 
     def fused(self, loop: Loop, whole: For, value: Callable[[str], str]) -> list[Any]:
         """A loop whose rounds run forward and then backward, in pieces; each has its own record."""
+        self.notes[loop] = "several threads, forward and then backward"
         made: list[Any] = []
         shared = self._shared(loop, value, made)
         sums = self._bars_of(loop, whole.body)
         body, after = self._summed(loop, whole, made)
-        count = self._count(loop, [size for _, _, size in shared], value, 3, made)
+        count = self._count(loop, [size for _, _, size in shared], value, 3, made, _FUSED)
         whole = _adding_to(replace(whole, body=body), {x.buffer: name for name, x, _ in shared})
         spread = self._spread(whole, count, sums, shared)
         ends = tuple(self._record.emptied()), tuple(self._record.freed())
         return [*made, replace(spread, before=ends[0], after=ends[1]), *after]
 
+    @staticmethod
+    def _limit(records: bool) -> int:
+        return _RECORDS if records else MOST_PIECES
+
+    def _for_each(self, count: Any, body: Sequence[Any]) -> tuple[For]:
+        """A loop over pieces, whose numbers are the positions in the body."""
+        axis = self._new("each")
+        stop = count if isinstance(count, (str, int)) else int(count.number)
+        return (
+            For(
+                axis,
+                0,
+                stop,
+                tuple(replace(x, at=variable(axis)) if hasattr(x, "at") else x for x in body),
+            ),
+        )
+
     def _is_spread(self, loop: Loop, records: bool) -> bool:
-        return loop in self.loops and not self.loops[loop].makes and not records
+        if loop not in self.loops:
+            return False
+        around = loop.body.parent
+        reason = ""
+        if self.loops[loop].makes:
+            reason = "they make arrays, and what follows the loop needs their results"
+        elif records and around is not None and around.loops():
+            reason = "in a loop, and how much they record is not known before"
+        self.notes[loop] = f"one thread: {reason}" if reason else "several threads"
+        return not reason
 
     def _spread(
         self, whole: For, count: Operand, sums: Sequence[str] = (), shared: Sequence[Any] = ()
@@ -153,9 +208,9 @@ class Pieces:
 
     def _count(
         self, loop: Loop, sizes: Sequence[Operand], value: Callable[[str], str], factor: int,
-        made: list[Any],
+        made: list[Any], limit: int = MOST_PIECES,
     ) -> Operand:  # fmt: skip
-        """The number of pieces; 1 for a loop that is too short for threads."""
+        """The number of pieces, at most `limit`; 1 for a loop that is too short for threads."""
         statement = loop.statement
         start, stop = (_value(x, value) for x in (statement.start, statement.stop))
         rounds = self._rounds(start, stop, made)
@@ -172,7 +227,7 @@ class Pieces:
             most = self._operation("floor_quotient", total, most, made)
             count = self._least(count, most, made)
         count = self._least(count, rounds, made)
-        count = self._least(count, literal(MOST_PIECES, INT), made)
+        count = self._least(count, literal(limit, INT), made)
         is_large, several, found = self._new("large", BOOL), self._new("several", BOOL), "pieces"
         both, found = self._new("spread", BOOL), self._new(found)
         made += [
@@ -209,8 +264,8 @@ class Pieces:
     ) -> Operand:  # fmt: skip
         """The rounds of a loop inside, or a guess."""
         statement = loop.statement
-        if not isinstance(statement, For):
-            return literal(_GUESS, INT)
+        if not isinstance(statement, For) or not self._is_passed(loop):
+            return literal(_GUESS, INT)  # the backward sweep need not know the bounds
         bounds = statement.start, statement.stop
         if not any(x in inside for x in bounds if isinstance(x, str)):
             start, stop = (_value(x, value) for x in bounds)
@@ -257,6 +312,10 @@ _FOLDED: dict[str, Callable[[int, int], int]] = {
     "add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__, "maximum": max,
     "minimum": min, "right_shift": int.__rshift__, "floor_quotient": int.__floordiv__,
 }  # fmt: skip
+
+
+def _same(name: str) -> str:
+    return name
 
 
 def _value(x: Any, value: Callable[[str], str]) -> Any:

@@ -6,14 +6,15 @@ A loop whose number of rounds is known, with all inside, has one block; a round 
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..ir.affine import Affine, variable
+from ..ir.spread import Spread
 from ..ir.statements import Assign, Call, If, Load, Operand, PointTo, Raise, Store, Variable
-from ..ir.walk import with_inner
+from ..ir.walk import walk, with_inner
 from .build import BOOL, DOUBLE, INT, Names, copy, literal, operation
 
 __all__ = ["Block", "Record"]
@@ -53,6 +54,11 @@ class Record:
         names = (self._tape, self._used, self._capacity) if self.is_used else ()
         return [Variable(name, literal(0, INT), INT) for name in names]
 
+    @property
+    def state(self) -> tuple[str, str]:
+        """The variables by which it is read: its address, and the number of its words."""
+        return self._tape, self._used
+
     def emptied(self) -> list[Any]:
         """Statements that forget it: a new one begins."""
         names = self._tape, self._used, self._capacity
@@ -68,7 +74,10 @@ class Record:
         for each in body:
             if isinstance(each, Raise):
                 made += self.freed()
-            made.append(with_inner(each, lambda body: tuple(self.freed_at_errors(body))))
+            each = with_inner(each, lambda body: tuple(self.freed_at_errors(body)))
+            if isinstance(each, Spread) and any(isinstance(x, Raise) for x in walk([each])):
+                each = replace(each, at_error=(*each.at_error, *self.freed()))
+            made.append(each)
         return made
 
     def _pointers(self, made: list[Any]) -> tuple[str, str]:

@@ -117,13 +117,13 @@ class _Emitted:
         made: list[Any] = []
         for group in groups:
             made += self._region(group, group.terms, 0, {(): {}}, group.zeros is not None)
-        if nest.sets:
-            group = Group((Term((0,) * len(nest.levels), needed(nest.body, nest.sets)),))
-            made += self._region(group, group.terms, 0, {(): {}}, False)
         if nest.rest:
             names: dict[str, str] = {}
             own = [self._renamed(x, names) for x in (plain.body[0], *needed(nest.body, nest.rest))]
             made.append(replace(plain, body=tuple(own)))
+        if nest.sets:  # last, as all others read the elements before
+            group = Group((Term((0,) * len(nest.levels), needed(nest.body, nest.sets)),))
+            made += self._region(group, group.terms, 0, {(): {}}, False)
         return self._guarded(groups, made, [*before, plain])
 
     def _guarded(self, groups: Sequence[Group], made: list[Any], plain: list[Any]) -> list[Any]:

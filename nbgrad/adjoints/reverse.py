@@ -37,6 +37,7 @@ from .products import adjoints_of_product
 from .record import Record
 from .rounds import Rounds
 from .segments import segmented
+from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
 from .states import State, states
@@ -72,9 +73,9 @@ class Recorded:
 
 def recorded(
     function: Function, wrt: Collection[str], lengths: Sequence[str]
-) -> tuple[list[Recorded], dict[Any, State]]:
-    """The words that reverse mode of a function records, and the loops with checkpoints with the
-    state that is copied before their segments."""
+) -> tuple[list[Recorded], dict[Any, State], dict[Any, str]]:
+    """The words that reverse mode of a function records, the loops with checkpoints with the
+    state that is copied before their segments, and on how many threads loops run, and why."""
     made = _Reverse(function, wrt, lengths)
     found: list[Recorded] = []
     for body in bodies(made._tree):
@@ -89,7 +90,9 @@ def recorded(
                     for each in walk(item.statements)
                     if isinstance(each, Store) and id(each) in made._plan.written
                 ]
-    return found, {loop.statement: state for loop, state in made._states.items()}
+    threads = {loop.statement: f"one thread: {why}" for loop, why in made.rounds.reasons.items()}
+    threads |= {loop.statement: note for loop, note in made._pieces.notes.items()}
+    return found, {loop.statement: state for loop, state in made._states.items()}, threads
 
 
 class _Reverse:
@@ -122,7 +125,8 @@ class _Reverse:
             each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
         }
         constants -= self._variables
-        body = with_increments(plain.body, plain.results, self._new)
+        body = selected(plain.body, self._variables, self._dtype, self._new)
+        body = with_increments(body, plain.results, self._new)
         plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
         active = self._active(wrt)
         plain.body = with_shadows(plain.body, active, self._shadow)
@@ -149,13 +153,16 @@ class _Reverse:
         variables = sorted(self._variables)
         sizes = _known_lengths(function, shapes)
         self._states = states(self._tree, variables, sizes)
-        self.rounds = Rounds(self._tree, positions, variables, results, active, sizes)
-        self._pieces = Pieces(
-            self.rounds.loops, positions, self._new, self._shadow, self._record,
-            self._adjoint.declared, self._dtypes, self._variables,
+        self.rounds = Rounds(
+            self._tree, positions, variables, results, active, sizes,
+            lambda name: self._dtype(name).kind == "f",
         )  # fmt: skip
         inside = self._adjoint.inside
         self._plan = Plan(self._tree, self._variables, inside, positions, self._states)
+        self._pieces = Pieces(
+            self.rounds.loops, positions, self._new, self._shadow, self._record,
+            self._adjoint.declared, self._dtypes, self._variables, self._plan.is_passed,
+        )  # fmt: skip
         self.fused = fusible(self._tree, self._plan, self.rounds, self._shadow)
         self.function = self._whole(function, wrt)
 
@@ -213,6 +220,7 @@ class _Reverse:
         if name not in self._primal or name in self._visible or name in self._variables:
             return name
         own = name + self._mark
+        self._names.take([own])
         self._dtypes[own] = self._dtypes[name]
         return own
 
@@ -251,6 +259,7 @@ class _Reverse:
             self._new,
             self._again,
             self._record,
+            adjoint.declared,
             checkpoints,
             self._pieces,
             self.fused,

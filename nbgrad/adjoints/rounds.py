@@ -6,7 +6,7 @@ outermost loops and for loops over `prange`.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,18 +66,17 @@ class Rounds:
     def __init__(
         self, top: Body, positions: Positions, variables: Collection[str],
         results: Collection[str], active: Collection[Any],
-        lengths: Mapping[Any, Sequence[Any] | None],
+        lengths: Mapping[Any, Sequence[Any] | None], is_float: Callable[[str], bool],
     ):  # fmt: skip
         self._positions, self._variables = positions, frozenset(variables)
         self._top, self._results, self._active = top, results, active
-        self._lengths = dict(lengths)
+        self._lengths, self._is_float = dict(lengths), is_float
         self.loops: dict[Loop, Independent] = {}
         self.reasons: dict[Loop, str] = {}
-        made = [(body, x) for body, x in _all(top) if isinstance(x, New)]
-        self._homes: dict[Any, list[Body]] = {}
-        for body, each in made:
-            self._homes.setdefault(each.target, []).append(body)
-            self._lengths[each.target] = (each.count,)
+        inner = {name for body, x in _all(top) if body is not top for name in defined_names([x])}
+        for each in [x for _, x in _all(top) if isinstance(x, New)]:
+            is_known = each.count not in inner and each.target not in self._lengths
+            self._lengths[each.target] = (each.count,) if is_known else None
         self._find(top, True)
 
     def _find(self, body: Body, is_outermost: bool) -> None:
@@ -98,23 +97,23 @@ class Rounds:
     def _independent(self, loop: Loop) -> Independent:
         statement = loop.statement
         if not isinstance(statement, For):
-            raise _Dependent("a while loop has no known number of rounds")
+            raise _Dependent("how many there are is not known before")
         if loop.leave is not None:
-            raise _Dependent("it may be left by break or return")
+            raise _Dependent("the loop may be left early")
         if statement.checkpoint:
-            raise _Dependent("its steps depend on each other")
+            raise _Dependent("steps depend on each other")
         if statement.product:
-            raise _Dependent("it is a product of matrices")
+            raise _Dependent("they are a product of matrices")
         inside = list(_all(loop.body))
         statements = [each for _, each in inside]
         is_innermost = not any(isinstance(x, Loop) for x in _items(loop.body))
         if is_innermost and sum(map(price, statements)) < _SHORT:
-            raise _Dependent("a round has too few operations")
+            raise _Dependent("they are too short")
         for each in statements:
             if isinstance(each, (PointTo, Allocate)):
                 raise _Dependent(f"{_plain(each.target)} may be one of several arrays")
             if isinstance(each, Call) and any(isinstance(x, Address) for x in each.arguments):
-                raise _Dependent("it calls a function of arrays")
+                raise _Dependent("they call a function of arrays")
         made = {each.target for each in statements if isinstance(each, New)}
         self._check_made(loop, made)
         sums = self._sums(loop)
@@ -128,7 +127,7 @@ class Rounds:
         for body, each in _all(self._top):
             buffer = getattr(each, "target" if isinstance(each, New) else "buffer", None)
             if buffer in made and id(body) not in own:
-                raise _Dependent(f"{_plain(buffer)}, which a round makes, is read behind the loop")
+                raise _Dependent(f"{_plain(buffer)}, which they make, is read behind the loop")
 
     # -- variables --------------------------------------------------------------------------------
 
@@ -144,10 +143,10 @@ class Rounds:
             count = _Additions(name).of(loop.body)
             if count is None:
                 raise _Dependent(f"{_plain(name)} passes from round to round, and is not a sum")
-            if count > 1 and not loop.statement.parallel:
+            if count > 1 and self._is_float(name) and not loop.statement.parallel:
                 raise _Dependent(
-                    f"a round adds several times to {_plain(name)}: add once, or use prange, which "
-                    "may change the order of the sum"
+                    f"each may add several times to {_plain(name)}: add once, or use prange, "
+                    "which may change the order of the sum"
                 )
         return tuple(found)
 
@@ -156,14 +155,16 @@ class Rounds:
     def _check_stores(self, loop: Loop, inside: Sequence[Any], made: Collection[Any]) -> None:
         accesses = _accesses(inside, made)
         if sum(len(x) ** 2 for x in accesses.values()) > _MANY * max(1, len(accesses)):
-            raise _Dependent("it has too many accesses to arrays")
+            raise _Dependent("they have too many accesses to arrays")
         for buffer, found in accesses.items():
             for write, at in found:
                 if isinstance(write, Store):
                     for other, there in found:
                         if self._positions.meet_in_rounds(at, there, loop):
                             verb = "write to" if isinstance(other, Store) else "read and write"
-                            raise _Dependent(f"rounds may {verb} the same element of {buffer}")
+                            raise _Dependent(
+                                f"they may {verb} the same element of {_plain(buffer)}"
+                            )
 
     def _shared(self, loop: Loop, inside: Sequence[Any], made: Collection[Any]) -> tuple:
         """The buffers of which several rounds read an element."""
@@ -177,14 +178,12 @@ class Rounds:
                 continue
             if any(isinstance(each, Store) for each, _ in found):
                 raise _Dependent(
-                    f"rounds write to {buffer} and read the same elements of it, to whose "
-                    "cotangents they would add"
+                    f"they write to {_plain(buffer)}, and several read the same element of it"
                 )
             lengths = self._lengths.get(buffer)
             if lengths is None:
                 raise _Dependent(
-                    f"rounds add to the cotangents of the same elements of {buffer}, which is not "
-                    "contiguous"
+                    f"several read the same element of {_plain(buffer)}, which is not contiguous"
                 )
             (dtype,) = {each.dtype for each, _ in found}
             shared.append((buffer, tuple(lengths), dtype))
@@ -296,6 +295,12 @@ class _Additions:
                     raise _NoSum
                 self._terms = {x: 0}
                 return terms[x]
+            case Assign(target=target, body=Apply(function=function), operands=(c, x, y)) if (
+                target != name and function.name == "select" and x in terms and y in terms
+            ):
+                self._require_other({c})
+                terms[target] = max(terms[x], terms[y])
+                self._taken.add(target)
             case Assign(target=target, body=Apply(function=function), operands=(x, y)) if (
                 target != name and (x in terms or (y in terms and function.name == "add"))
             ):

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import NoRuleError
 from ..ir.affine import Affine, affine_of
 from ..ir.scalar import Apply
-from ..ir.spread import Spread
+from ..ir.spread import Spread, written
 from ..ir.statements import (
     Accumulate,
     Assign,
@@ -36,7 +36,8 @@ from ..ir.statements import (
     Variable,
 )
 from ..ir.walk import inner, walk, with_inner
-from .build import COPY, INT, Names, copy, expanded, literal, names_of
+from .build import BOOL, COPY, INT, Names, copy, expanded, literal, names_of
+from .dead import without_dead
 from .forms import Ranges
 from .partials import only_computes
 
@@ -61,7 +62,7 @@ class Simplified:
         pass_ = _Simplify(names, self.dtypes, {each.target for each in declared}, lengths)
         made = pass_.body(body, {}, {})
         self.results = [pass_.value(each, pass_.last, made) for each in results]
-        self.body = _without_dead(made, self.results)
+        self.body = without_dead(made, self.results)
         read = {n for each in walk(self.body) for n in names_of(each)}
         written = {getattr(each, "target", None) for each in walk(self.body)}
         self.declared = [each for each in declared if each.target in read | written]
@@ -76,6 +77,7 @@ class _Simplify:
         self._ranges = Ranges(lengths)
         self._same: dict[str, Operand] = {}  # other names of values
         self._pointed: set[Any] = set()  # buffers that are pointers made here
+        self._clipped: dict[str, Operand] = {}  # x, by the names of max(x, 0), and of 0 > x
         self.last: dict[str, Operand] = {}
 
     def dtype(self, x: Operand) -> np.dtype:
@@ -217,7 +219,16 @@ class _Simplify:
         made.append(step)
         if step.dtype == INT:
             self._ranges.note(step)
+        self._note_clipped(step)
         return step.target
+
+    def _note_clipped(self, step: Assign) -> None:
+        zero = literal(0, INT)
+        match str(step.body), step.operands:
+            case ("x > y", (first, x)) | ("x < y", (x, first)) if first == zero:
+                self._clipped[step.target] = x
+            case "select(x, y, z)", (test, y, x) if y == zero and self._clipped.get(test) == x:
+                self._clipped[step.target] = x
 
     def _folded(self, step: Assign) -> Operand | None:
         operands = step.operands
@@ -230,10 +241,13 @@ class _Simplify:
             return None
         assert isinstance(step.body, Apply)
         name = step.body.function.name
-        if name == "not_equal" and operands[0] == operands[1] and self.dtype(operands[0]) == INT:
-            return literal(False, np.dtype(bool))
+        if name in ("equal", "not_equal") and operands[0] == operands[1]:
+            if self.dtype(operands[0]) == INT:
+                return literal(name == "equal", BOOL)
+        if name == "invert" and isinstance(operands[0], Literal) and step.dtype == BOOL:
+            return literal(not operands[0].number, BOOL)
         if name == "less" and operands[1] == literal(0, INT) and self._is_natural(operands[0]):
-            return literal(False, np.dtype(bool))
+            return literal(False, BOOL)
         if name == "select" and isinstance(operands[0], Literal):
             return operands[1] if operands[0].number else operands[2]
         if all(isinstance(x, Literal) and x.dtype == INT for x in operands) and step.dtype == INT:
@@ -269,27 +283,24 @@ class _Simplify:
         for name in sorted((_read(each) & self._variables) - changed):
             self.value(name, now, made)  # one value for all rounds
         if isinstance(each, For):
-            bounds = [self._bound_of(x, now, made) for x in (each.start, each.stop)]
-            each = replace(each, start=bounds[0], stop=bounds[1])
+            start, stop = (self._bound_of(x, now, made) for x in (each.start, each.stop))
+            if start == 0:  # a stop below 0 is no round, too
+                stop = self._bound_of(self._clipped.get(stop, stop), now, made)
+            each = replace(each, start=start, stop=stop)
             if each.snapshots is not None:
                 each = replace(each, snapshots=self.value(each.snapshots, now, made))
             product = tuple(self._argument(x, now, made) for x in each.product)
             each = replace(each, product=product)
-            self._ranges.loop(each.axis, *bounds)
+            self._ranges.loop(each.axis, start, stop)
             self._dtypes[each.axis] = INT
         elif isinstance(each, Spread):
-            shared = tuple(
-                (name, self._argument(address, now, made), self.value(count, now, made))
-                for name, address, count in each.shared
-            )
-            each = replace(each, count=self.value(each.count, now, made), shared=shared)
+            bounds = [self._bound_of(x, now, made) for x in (each.loop.start, each.loop.stop)]
+            each = each.changed(lambda x: self._argument(x, now, made), *bounds)
         made.append(with_inner(each, lambda body: tuple(self.body(body, dict(now), dict(known)))))
         self.last = now
 
     def _bound_of(self, x: Any, now: dict, made: list) -> Any:
-        if not isinstance(x, str):
-            return x
-        value = self.value(x, now, made)
+        value = self.value(x, now, made) if isinstance(x, (str, Literal)) else x
         return value.number if isinstance(value, Literal) else value
 
     def _clear(self, each: Any, now: dict, known: dict) -> None:
@@ -298,16 +309,8 @@ class _Simplify:
             target = getattr(one, "target", None)
             if target in self._variables:
                 now.pop(target, None)
-            if isinstance(one, Store):
-                self._forget(one.buffer, known)
-            elif isinstance(one, New):
-                self._forget(one.target, known)
-            elif isinstance(one, Spread):
-                for _, address, _ in one.shared:
-                    self._forget(address.buffer, known)
-            elif isinstance(one, Call):
-                for pointer in one.pointers:
-                    self._forget(pointer.buffer, known)
+            for buffer in written(one):
+                self._forget(buffer, known)
 
 
 _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}
@@ -315,47 +318,3 @@ _FOLDED = {"add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__}
 
 def _read(each: Any) -> set[str]:
     return {name for one in walk([each]) for name in names_of(one)}
-
-
-def _without_dead(body: Sequence[Statement], results: Sequence[Operand]) -> list[Statement]:
-    """Without statements whose value nothing reads."""
-    made = list(body)
-    while True:
-        read = {x for x in results if isinstance(x, str)}
-        for each in walk(made):
-            read |= names_of(each)
-        kept, dropped = _kept(made, read)
-        if not dropped:
-            return kept
-        made = kept
-
-
-def _kept(body: Sequence[Any], read: set[str]) -> tuple[list[Any], bool]:
-    made, dropped = [], False
-    for each in body:
-        if inner(each):
-            changed = []
-            for part in inner(each):
-                part, lost = _kept(part, read)
-                changed.append(part)
-                dropped |= lost
-            if isinstance(each, Spread) and not changed[1]:
-                dropped = True
-                continue
-            parts = iter(changed)
-            each = with_inner(each, lambda _, parts=parts: tuple(next(parts)))
-            if isinstance(each, (For, If)) and not any(inner(each)):
-                dropped = True
-                continue
-            made.append(each)
-        elif isinstance(each, (Assign, Load, Position)) and each.target not in read:
-            dropped = True
-        elif (
-            isinstance(each, Call)
-            and only_computes(each.function)
-            and not (read & set(each.results))
-        ):
-            dropped = True
-        else:
-            made.append(each)
-    return made, dropped

@@ -3,7 +3,7 @@
 Words of the record stand in the block of the nest of loops around, or on the stack.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from .pieces import Pieces
 from .plan import Plan
 from .products import call_of, with_calls
 from .record import Block, Record
+from .skips import skipped
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]
@@ -38,10 +39,10 @@ class Sweeps:
 
     def __init__(
         self, top: Body, plan: Plan, dtypes: dict[str, np.dtype], new: Callable[..., str],
-        again: Callable[[str], str], record: Record, checkpoints: Checkpoints, pieces: Pieces,
-        fused: Loop | None = None,
+        again: Callable[[str], str], record: Record, bars: Collection[str],
+        checkpoints: Checkpoints, pieces: Pieces, fused: Loop | None = None,
     ):  # fmt: skip
-        self._checkpoints, self._pieces = checkpoints, pieces
+        self._bars, self._checkpoints, self._pieces = bars, checkpoints, pieces
         self.axes: set[str] = set()  # of loops that run backward
         self.declared: list[Variable] = []
         self._top, self._plan, self._dtypes, self._record = top, plan, dtypes, record
@@ -196,7 +197,7 @@ class Sweeps:
                 for x in statements]  # fmt: skip
 
     def _backward(self, body: Body, place: _Round | None) -> list[Any]:
-        return [*self._values_back(body, place), *self._items_back(body.items, place)]
+        return [*self._values_back(body, place), *self._items_back(body, body.items, place)]
 
     def _values_back(self, body: Body, place: _Round | None) -> list[Any]:
         """The values that the backward sweep of a body needs in several items."""
@@ -213,13 +214,14 @@ class Sweeps:
                 made += self._reverse_of(_in_order(again))
         return made
 
-    def _items_back(self, items: Sequence[Any], place: _Round | None) -> list[Any]:
+    def _items_back(self, body: Body, items: Sequence[Any], place: _Round | None) -> list[Any]:
         made: list[Any] = []
         for item in reversed(items):
             if isinstance(item, Segment):
                 made += self._undone(item, place)
                 local = [x for x in item.statements if item.local.intersection(_defines(x))]
-                made += self._reverse_of([*local, *item.adjoint])
+                whole = skipped(item.adjoint, local, self._bars, self._new) if body.loop else None
+                made += self._reverse_of(whole or [*local, *item.adjoint])
             elif not self._plan.is_passed(item):
                 continue
             elif isinstance(item, Loop):
@@ -228,7 +230,7 @@ class Sweeps:
                 condition: Any = item.condition
                 condition = self._again(condition) if isinstance(condition, str) else condition
                 parts = self._backward(item.then, place), self._backward(item.otherwise, place)
-                made.append(If(condition, *map(tuple, parts)))
+                made.append(If(condition, tuple(parts[0]), tuple(parts[1])))
         return made
 
     def _undone(self, segment: Segment, place: _Round | None) -> list[Any]:

@@ -151,6 +151,8 @@ class _Tangents:
                 each = self._spread(each)
             if isinstance(each, For) and each.product:
                 made += [each, *tangents_of_product(each.product, self._dot)]
+            elif isinstance(each, If) and each.is_skip:
+                made += self._body(each.then)  # a value of 0 may have a tangent
             elif inner(each):
                 made.append(with_inner(each, lambda body: tuple(self._body(body))))
             elif isinstance(each, Return):

@@ -30,13 +30,13 @@ from ..ir.walk import walk
 from .cpu import guarded
 from .front.functions import function_of
 from .llvm import FunctionWriter, Module, ascii_name, result_type
-from .llvm_heap import declare_room
+from .llvm_heap import Heap
 from .llvm_instructions import instruction
 from .llvm_ops import Value, llvm_type, memory_type
 
-__all__ = ["BodyWriter", "FunctionModule", "assembly", "write_function"]
+__all__ = ["STATUS", "BodyWriter", "FunctionModule", "assembly", "write_function"]
 
-_STATUS = np.dtype(np.int32)
+STATUS = np.dtype(np.int32)
 
 
 class FunctionModule(Module):
@@ -100,7 +100,7 @@ class FunctionModule(Module):
 
     def results_of(self, function: Function) -> list[np.dtype]:
         """The dtypes of what a function returns, with its status."""
-        return [_STATUS] * self.may_raise(function) + list(function.results)
+        return [STATUS] * self.may_raise(function) + list(function.results)
 
 
 def assembly(function: Function, symbol: str, module: FunctionModule | None = None) -> str:
@@ -130,8 +130,10 @@ def write_function(module: FunctionModule, function: Function) -> str:
             writer.values[name] = Value(own, kind)
             parameters.append(f"{llvm_type(kind)} {own}")
     writer.reserve(function.body)
-    repeatable = "repeatable" in function.attributes
-    writer.body(guarded(function.body) if repeatable else function.body)
+    if "repeatable" in function.attributes:
+        writer.body(guarded(function.body))
+    else:
+        writer.whole_body(function)
     writer.end()
     return writer.text(parameters, module.results_of(function), _attributes(module, function))
 
@@ -156,33 +158,39 @@ class BodyWriter(FunctionWriter):
         super().__init__(module, flags)
         self.functions, self.raises = module, raises
         self.apart: set[Any] = set()  # buffers that no other pointer leads to
-        self._results = [_STATUS] * raises + list(results)
+        self._results = [STATUS] * raises + list(results)
         self._is_ended = False
-        self._heap: dict[str, tuple[str, str]] = {}  # places of addresses and sizes in bytes
+        self._left: tuple[str, str] | None = None  # block that frees buffers, place of the status
+        self.heap = Heap(self)
+        self.parts: Any = None  # of a function with many loops
 
     def reserve(self, body: Sequence[Statement]) -> None:
-        """Reserve room for the addresses of all buffers on the heap, which have none yet."""
-        for each in walk(body):
-            if isinstance(each, New) and each.target not in self._heap:
-                self._heap[each.target] = self.allocate("ptr"), self.allocate("i64")
-                self.add(f"store ptr null, ptr {self._heap[each.target][0]}")
-                self.add(f"store i64 0, ptr {self._heap[each.target][1]}")
+        """Reserve room for the addresses of all buffers on the heap."""
+        self.heap.reserve(each.target for each in walk(body) if isinstance(each, New))
 
     def pointer(self, buffer: Any) -> str:
-        """LLVM makes registers of the places, which are loaded at each use."""
-        if buffer in self._heap:
-            return self.emit(f"load ptr, ptr {self._heap[buffer][0]}")
-        return super().pointer(buffer)
+        return self.heap.pointer(buffer) if buffer in self.heap else super().pointer(buffer)
 
     def size(self, n: Any) -> Value:
         return self.operand(n) if isinstance(n, str) else super().size(n)
 
     def body(self, statements: Any) -> None:
         for statement in statements:
+            if self.parts is not None and self.parts.write(self, statement):
+                continue
             self._written[type(statement)](self, statement)
             if isinstance(statement, (Break, Continue, Raise, Return)):
                 self._is_ended = True
                 return
+
+    def whole_body(self, function: Function) -> None:
+        """Write the body of a function; one with many loops in parts."""
+        from .llvm_parts import Parts  # which writes bodies
+
+        if Parts.are_needed(function.body):
+            is_wide = "wide" in function.attributes
+            self.parts = Parts(function.body, self.module.attributes if is_wide else "")
+        self.body(function.body)
 
     def branch(self, label: str) -> None:
         """Nothing follows a statement that leaves its block."""
@@ -193,19 +201,24 @@ class BodyWriter(FunctionWriter):
 
     def end(self) -> None:
         """The end of the body."""
-        if self._is_ended:
-            return
-        if self._results[1:] or (self._results and not self.raises):
-            self.add("unreachable")
-        else:
-            self._finish([])
+        if not self._is_ended:
+            if self._results[1:] or (self._results and not self.raises):
+                self.add("unreachable")
+            else:
+                self.finish([])
+        if self._left is not None:
+            self._is_ended = False
+            self.begin(self._left[0])
+            self.heap.free()
+            self._return_status(self.emit(f"load i32, ptr {self._left[1]}"))
 
-    def _finish(self, values: list[Value]) -> None:
-        self._free()
-        self.returned([*[Value("0", _STATUS)] * self.raises, *values])
+    def finish(self, values: list[Value]) -> None:
+        """Return values."""
+        self.heap.free()
+        self.returned([*[Value("0", STATUS)] * self.raises, *values])
 
     def _return(self, end: Return) -> None:
-        self._finish([self.operand(value) for value in end.values])
+        self.finish([self.operand(value) for value in end.values])
 
     def _raise(self, end: Raise) -> None:
         self._leave(str(self.functions.error(end.error, end.message)))
@@ -214,17 +227,18 @@ class BodyWriter(FunctionWriter):
         """End the block with an exception, from code that no statement stands for."""
         self._leave(str(self.functions.error(error, message)))
 
-    def leave_if(self, status: str) -> None:
-        """Return a status unless it is 0."""
+    def leave_if(self, status: str, before: Callable[[], None] = lambda: None) -> None:
+        """Return a status unless it is 0, and run statements `before`."""
         failed, after = self.label("failed"), self.label("fine")
         self.branch_if(self.emit(f"icmp ne i32 {status}, 0"), failed, after)
         self.begin(failed)
+        before()
         self._leave(status)
         self.begin(after)
 
     def is_apart(self, buffer: Any) -> bool:
         """Whether no other pointer leads to the elements of a buffer."""
-        return buffer in self._heap or buffer in self.apart
+        return buffer in self.heap or buffer in self.apart
 
     def _spread(self, spread: Spread) -> None:
         from .llvm_spread import write_spread  # which writes bodies
@@ -232,8 +246,16 @@ class BodyWriter(FunctionWriter):
         write_spread(self, spread)
 
     def _leave(self, status: str) -> None:
-        """Return a status that is not 0."""
-        self._free()
+        """Return a status that is not 0; one block frees the buffers for all that may raise."""
+        if not self.heap:
+            self._return_status(status)
+            return
+        if self._left is None:
+            self._left = self.label("left"), self.allocate("i32")
+        self.add(f"store i32 {status}, ptr {self._left[1]}")
+        self.add(f"br label %{self._left[0]}")
+
+    def _return_status(self, status: str) -> None:
         if len(self._results) == 1:
             self.add(f"ret i32 {status}")
             return
@@ -260,42 +282,7 @@ class BodyWriter(FunctionWriter):
         self.pointers[room.target] = self.allocate(memory_type(room.dtype), room.count, 64)
 
     def _new(self, new: New) -> None:
-        address, room = self._heap[new.target]
-        declared = self.module.intrinsics
-        room_of = declare_room(declared)
-        size = new.dtype.itemsize
-        count = self.operand(new.count).text
-        wanted = self.emit(f"mul i64 {count}, {size}")
-        before = self.emit(f"load i64, ptr {room}")
-        grow, got, after = self.label("grow"), self.label("got"), self.label("after")
-        failed = self.label("failed")
-        self.branch_if(self.emit(f"icmp sgt i64 {wanted}, {before}"), grow, after)
-        self.begin(grow)
-        half = self.emit(f"lshr i64 {before}, 1")
-        total = self.emit(f"add i64 {wanted}, {half}")
-        old = self.emit(f"load ptr, ptr {address}")
-        found = self.emit(f"call ptr @{room_of}(ptr {old}, i64 {total})")
-        self.branch_if(self.emit(f"icmp eq ptr {found}, null"), failed, got)
-        self.begin(failed)
-        self._leave(str(self.functions.error("MemoryError", "no memory for an array")))
-        self.begin(got)
-        self.add(f"store ptr {found}, ptr {address}")
-        self.add(f"store i64 {total}, ptr {room}")
-        if new.cleared:
-            declared["llvm.memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-            start = self.emit(f"getelementptr i8, ptr {found}, i64 {before}")
-            more = self.emit(f"sub i64 {total}, {before}")
-            self.add(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {more}, i1 false)")
-        self.branch(after)
-        self.begin(after)
-
-    def _free(self) -> None:
-        """Free the buffers on the heap."""
-        if self._heap:
-            self.module.intrinsics["free"] = "declare void @free(ptr)"
-        for address, _ in self._heap.values():
-            place = self.emit(f"load ptr, ptr {address}")
-            self.add(f"call void @free(ptr {place})")
+        self.heap.make(new)
 
     def _point_to(self, point: PointTo) -> None:
         if isinstance(point.address, Address):

@@ -1,15 +1,23 @@
 """Memory of the heap for code, as LLVM assembly."""
 
 import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["declare_room"]
+from ..ir.statements import New
+from .llvm_ops import INT, Value
+
+if TYPE_CHECKING:
+    from .llvm_function import BodyWriter
+
+__all__ = ["Heap", "declare_room"]
 
 # Pages of 4 kB cost more than the arithmetic on large buffers that are filled once, and glibc gets
 # those from 32 MB on from the system at each call. NumPy asks for huge pages from 4 MB on, too.
 _LARGE = 1 << 22
 _HUGE_PAGES = 14  # MADV_HUGEPAGE of Linux
 
-_ADVISED = f"""define internal ptr @nbgrad.room(ptr %old, i64 %size) noinline {{
+_ADVISED = f"""define internal noalias ptr @nbgrad.room(ptr %old, i64 %size) noinline {{
   %found = call ptr @realloc(ptr %old, i64 %size)
   %large = icmp sge i64 %size, {_LARGE}
   br i1 %large, label %advise, label %done
@@ -36,3 +44,84 @@ def declare_room(declared: dict[str, str]) -> str:
     declared["madvise"] = "declare i32 @madvise(ptr, i64, i32)"
     declared["nbgrad.room"] = _ADVISED
     return "nbgrad.room"
+
+
+class Heap:
+    """The buffers of a function on the heap, which have no memory where it begins.
+
+    LLVM makes registers of the places of their addresses. What is to be freed is in a list beside
+    them: a function with many buffers would else move all of these registers wherever it may raise.
+    """
+
+    def __init__(self, writer: "BodyWriter"):
+        self._writer = writer
+        self._places: dict[str, tuple[str, str, int]] = {}  # of address and size; in the list
+        self._list = ""
+
+    def __contains__(self, buffer: Any) -> bool:
+        return buffer in self._places
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def reserve(self, buffers: Iterable[str]) -> None:
+        """Reserve room for the addresses of buffers."""
+        names, writer = list(dict.fromkeys(buffers)), self._writer
+        if names:
+            self._list = writer.allocate("ptr", len(names))
+        for i, name in enumerate(names):
+            address, size = writer.allocate("ptr"), writer.allocate("i64")
+            self._places[name] = address, size, i
+            writer.add(f"store ptr null, ptr {address}")
+            writer.add(f"store i64 0, ptr {size}")
+            writer.add(f"store ptr null, ptr {self._in_list(str(i))}")
+
+    def _in_list(self, i: str) -> str:
+        return self._writer.emit(f"getelementptr ptr, ptr {self._list}, i64 {i}")
+
+    def pointer(self, buffer: str) -> str:
+        """The address of a buffer."""
+        return self._writer.emit(f"load ptr, ptr {self._places[buffer][0]}")
+
+    def make(self, new: New) -> None:
+        """Write a statement that makes a buffer, or a larger one."""
+        writer, (address, room, i) = self._writer, self._places[new.target]
+        emit, add = writer.emit, writer.add
+        declared = writer.module.intrinsics
+        room_of = declare_room(declared)
+        wanted = emit(f"mul i64 {writer.operand(new.count).text}, {new.dtype.itemsize}")
+        before = emit(f"load i64, ptr {room}")
+        grow, got, after, failed = map(writer.label, ("grow", "got", "after", "failed"))
+        writer.branch_if(emit(f"icmp sgt i64 {wanted}, {before}"), grow, after)
+        writer.begin(grow)
+        total = emit(f"add i64 {wanted}, {emit(f'lshr i64 {before}, 1')}")
+        old = emit(f"load ptr, ptr {address}")
+        found = emit(f"call ptr @{room_of}(ptr {old}, i64 {total})")
+        writer.branch_if(emit(f"icmp eq ptr {found}, null"), failed, got)
+        writer.begin(failed)
+        writer.leave("MemoryError", "no memory for an array")
+        writer.begin(got)
+        add(f"store ptr {found}, ptr {address}")
+        add(f"store ptr {found}, ptr {self._in_list(str(i))}")
+        add(f"store i64 {total}, ptr {room}")
+        if new.cleared:
+            declared["llvm.memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+            start = emit(f"getelementptr i8, ptr {found}, i64 {before}")
+            more = emit(f"sub i64 {total}, {before}")
+            add(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {more}, i1 false)")
+        writer.branch(after)
+        writer.begin(after)
+
+    def free(self) -> None:
+        """Free the buffers."""
+        if not self._places:
+            return
+        writer = self._writer
+        writer.module.intrinsics["free"] = "declare void @free(ptr)"
+        count = writer.opaque(Value(str(len(self._places)), INT)).text  # LLVM keeps the loop
+
+        def free() -> None:
+            place = self._in_list(writer.values["buffer"].text)
+            writer.add(f"call void @free(ptr {writer.emit(f'load ptr, ptr {place}')})")
+
+        writer.loop("buffer", "0", count, free)

@@ -4,8 +4,7 @@ A piece is a function of its own. Its parameters are the values and the pointers
 around that it reads, which are found while it is written.
 """
 
-from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ..ir.statements import Address, Operand
 from .front.functions import function_of
 from .llvm import FunctionWriter
 from .llvm_function import BodyWriter
+from .llvm_inner import InnerWriter
 from .llvm_ops import INT, Value, constant, joined, llvm_type, memory_type
 
 __all__ = ["write_spread"]
@@ -43,58 +43,13 @@ class _Shared(NamedTuple):
     place: str
 
 
-class _Piece(BodyWriter):
+class _Piece(InnerWriter):
     """Writes the function of a piece."""
 
     def __init__(self, outer: BodyWriter, spread: Spread):
         body = (*spread.before, spread.loop, *spread.after)
-        super().__init__(outer.functions, outer.flags, outer.functions.raises(body), ())
-        self._outer = outer
-        self.given: list[tuple[str, str]] = []  # types and values in the function around
-        self.parameters: list[str] = []
-        self.values = _Values(self)
+        super().__init__(outer, body, ())
         self.reserve(body)
-
-    def take(self, kind: str, text: str, attributes: str = "") -> str:
-        """The parameter for a value of the function around."""
-        name = f"%taken{len(self.given)}"
-        self.given.append((kind, text))
-        self.parameters.append(f"{kind}{attributes} {name}")
-        return name
-
-    def number_outside(self, name: Hashable) -> Value:
-        value = self._outer.values[name]
-        return Value(self.take(llvm_type(value.dtype), value.text), value.dtype)
-
-    def start(self, name: str, dtype: np.dtype, text: str) -> None:
-        """A variable that has a value where the piece begins."""
-        self.slot(name, dtype)
-        place, _ = self._slots[name]
-        self._entry.append(f"  store {llvm_type(dtype)} {text}, ptr {place}")
-
-    def slot_of(self, name: str) -> tuple[str, np.dtype] | None:
-        if name not in self._slots and self._outer.slot_of(name) is not None:
-            value = self._outer.operand(name)
-            self.start(name, value.dtype, self.take(llvm_type(value.dtype), value.text))
-        return super().slot_of(name)
-
-    def pointer(self, buffer: Any) -> str:
-        if buffer not in self._heap and buffer not in self.pointers:
-            attributes = " noalias" if self._outer.is_apart(buffer) else ""
-            self.pointers[buffer] = self.take("ptr", self._outer.pointer(buffer), attributes)
-        return super().pointer(buffer)
-
-
-class _Values(dict):
-    """The values of a piece by name; those of the function around become parameters."""
-
-    def __init__(self, piece: _Piece):
-        super().__init__()
-        self._piece = piece
-
-    def __missing__(self, name: Hashable) -> Value:
-        self[name] = value = self._piece.number_outside(name)
-        return value
 
 
 def write_spread(writer: BodyWriter, spread: Spread) -> None:
@@ -125,6 +80,9 @@ def write_spread(writer: BodyWriter, spread: Spread) -> None:
     high = piece.emit(f"add i64 {low}, {length}")
     shorter = piece.emit(f"icmp slt i64 {end}, {high}")
     high = piece.emit(f"select i1 {shorter}, i64 {end}, i64 {high}")
+    if spread.from_end:
+        both = piece.emit(f"add i64 {begin}, {end}")
+        low, high = (piece.emit(f"sub i64 {both}, {x}") for x in (high, low))
     piece.loop(loop.axis, low, high, lambda: piece.body(loop.body))
     piece.body(spread.after)
     here = Affine(0, ((spread.piece, 1),))
@@ -143,7 +101,7 @@ def write_spread(writer: BodyWriter, spread: Spread) -> None:
     for each in shared:
         _add_up(writer, each, count, many)
     if status:
-        _check(writer, count, status)
+        _check(writer, count, status, spread.at_error)
 
 
 def _run(writer: BodyWriter, piece: _Piece, pieces: tuple[str, str], status: str) -> None:
@@ -153,23 +111,22 @@ def _run(writer: BodyWriter, piece: _Piece, pieces: tuple[str, str], status: str
     text = piece.text([*piece.parameters, "i64 %piece"], results, "")
     name = module.functions.setdefault(text, f'"nbgrad.piece.{len(module.functions)}"')
     given = [*piece.given, *([("ptr", status)] if status else [])]
-    kind = f"{{{', '.join(each for each, _ in given)}}}"
     # The pool calls functions of an address and a number.
     caller = FunctionWriter(module, "")
-    whole = caller.emit(f"load {kind}, ptr %given")
-    taken = [
-        (each, caller.emit(f"extractvalue {kind} {whole}, {i}"))
-        for i, (each, _) in enumerate(given)
-    ]
+    block = writer.allocate("i8", 8 * max(len(given), 1), 64)
+    taken: list[tuple[str, str]] = []
+    for i, (kind, text) in enumerate(given):
+        place = writer.emit(f"getelementptr i8, ptr {block}, i64 {8 * i}")
+        writer.add(f"store {kind} {text}, ptr {place}")
+        place = caller.emit(f"getelementptr i8, ptr %given, i64 {8 * i}")
+        taken.append((kind, caller.emit(f"load {kind}, ptr {place}")))
     found = caller.results_of(name, [*taken[: len(piece.given)], ("i64", "%piece")], results)
     if status:
         place = caller.emit(f"getelementptr i32, ptr {taken[-1][1]}, i64 %piece")
         caller.add(f"store i32 {found[0].text}, ptr {place}")
     caller.add("ret void")
-    text = caller.text(["ptr %given", "i64 %piece"], [], "")
+    text = caller.text(["ptr %given", "i64 %piece"], [], " noinline")
     called = module.functions.setdefault(text, f'"{name[1:-1]}.called"')
-    block = writer.allocate(kind)
-    writer.add(f"store {kind} {writer.struct(kind, given)}, ptr {block}")
     assert module.find is not None
     spread = module.name_without_status(function_of(module.find("spread"), [INT, (INT, INT)]))
     code, operands = (writer.emit(f"ptrtoint ptr {x} to i64") for x in (f"@{called}", block))
@@ -250,7 +207,7 @@ def _add_up(writer: BodyWriter, shared: _Shared, count: str, many: str) -> None:
     writer.begin(after)
 
 
-def _check(writer: BodyWriter, count: str, status: str) -> None:
+def _check(writer: BodyWriter, count: str, status: str, at_error: tuple) -> None:
     """Raise what the first piece has raised that did."""
     first = writer.allocate("i32")
     writer.add(f"store i32 0, ptr {first}")
@@ -265,4 +222,5 @@ def _check(writer: BodyWriter, count: str, status: str) -> None:
         writer.add(f"store i32 {earliest}, ptr {first}")
 
     writer.loop("piece of", "0", count, look)
-    writer.leave_if(writer.emit(f"load i32, ptr {first}"))
+    found = writer.emit(f"load i32, ptr {first}")
+    writer.leave_if(found, lambda: writer.body(at_error))

@@ -149,11 +149,13 @@ class Continue:
 
 @dataclass(frozen=True)
 class If:
-    """`then` where a number is true, else `otherwise`."""
+    """`then` where a number is true, else `otherwise`. One that `is_skip` only saves time: `then`
+    adds 0 where the number is false."""
 
     condition: Operand
     then: tuple[Any, ...]  # statements, or steps of a core
     otherwise: tuple[Any, ...] = ()
+    is_skip: bool = False
 
 
 @dataclass(frozen=True)

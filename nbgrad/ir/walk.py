@@ -43,11 +43,10 @@ def inner(statement: Any) -> tuple[tuple, ...]:
             return (body,)
         case If(then=then, otherwise=otherwise):
             return then, otherwise
-        case (
-            Chunks(loop=loop, before=before, after=after)
-            | Spread(loop=loop, before=before, after=after)
-        ):
+        case Chunks(loop=loop, before=before, after=after):
             return before, (loop,), after
+        case Spread(loop=loop, before=before, after=after, at_error=at_error):
+            return before, (loop,), after, at_error
         case Pieces(part=part):
             return (part.body,)
         case CoreStep(statement=one):
@@ -57,18 +56,19 @@ def inner(statement: Any) -> tuple[tuple, ...]:
 
 def with_inner(statement: Any, change: Callable[[tuple], tuple]) -> Any:
     """The statement with `change(body)` in place of each body that it has; that of a loop in chunks
-    remains one loop."""
+    or pieces remains one loop, with what is put in front of it."""
     match statement:
         case For(body=body) | While(body=body) | Repeat(body=body):
             return replace(statement, body=change(body))
         case If(then=then, otherwise=otherwise):
             return replace(statement, then=change(then), otherwise=change(otherwise))
-        case (
-            Chunks(loop=loop, before=before, after=after)
-            | Spread(loop=loop, before=before, after=after)
-        ):
+        case Chunks(loop=loop, before=before, after=after):
             before, (one,), after = change(before), change((loop,)), change(after)
             return replace(statement, before=before, loop=one, after=after)
+        case Spread(loop=loop, before=before, after=after, at_error=at_error):
+            before, (*own, one), after = change(before), change((loop,)), change(after)
+            before, at_error = (*before, *own), change(at_error)
+            return replace(statement, before=before, loop=one, after=after, at_error=at_error)
         case Pieces(part=part):
             return replace(statement, part=replace(part, body=change(part.body)))
         case CoreStep(statement=one):

@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..compiler.instruction import Extern
-from ..compiler.kernel import device
 from .blas import room
 from .gemm import DOUBLE, dtype_of, is_worth, own_product
 from .scalar import like, radd
@@ -14,6 +13,12 @@ __all__ = ["added_product"]
 _gemm_of_blas = Extern("c_function", "numba_xxgemm", None)
 _FEW = 1 << 11
 """Multiply-adds up to which loops are faster than BLAS."""
+
+
+def _apart(function):
+    """Decorator: a function of which there is one copy, as LLVM takes long for it."""
+    function.attributes = frozenset(("noinline", "wide"))
+    return function
 
 
 def _added(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
@@ -32,7 +37,7 @@ def _added(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
         _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1)
 
 
-@device
+@_apart
 def _vector(y, a, x, m, k, y0, a0, a1, x0):
     """y += a @ x for vectors."""
     if a1 == 1 and x0 == 1:
@@ -61,7 +66,7 @@ def _vector(y, a, x, m, k, y0, a0, a1, x0):
             y[i * y0] += total
 
 
-@device
+@_apart
 def _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
     if b1 == 1 and c1 == 1:
         for i in range(m):
@@ -84,7 +89,7 @@ def _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
                     c[i * c0 + j * c1] += factor * b[p * b0 + j * b1]
 
 
-@device
+@_apart
 def _matrices(c, a, b, m, n, k, ldc, a0, a1, b0, b1):
     """The same by BLAS, or by our own kernels, for a c with its rows in memory."""
     ta, tb = a1 != 1, b1 != 1
@@ -104,5 +109,5 @@ def _matrices(c, a, b, m, n, k, ldc, a0, a1, b0, b1):
         _gemm_of_blas(kind, first, second, n, m, k, one, b, ldb, a, lda, one, c, ldc)
 
 
-added_product = device(_added)
+added_product = _apart(_added)
 """`_added` as a function."""

@@ -12,6 +12,7 @@ from ..compiler.front.functions import Entry
 from ..compiler.kernel import kernel_from_ir
 from .call import shapes_of_results
 from .calls import Bound
+from .library import with_library
 from .rows import found
 from .signature import Signature
 
@@ -37,7 +38,7 @@ class _Primal:
         return dict.fromkeys(f"x{i}" for i in range(len(self.signature.leaves)))
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        return Entry(self.signature.primal, self.signature.results or None, found)
+        return Entry(with_library(self.signature.primal), self.signature.results or None, found)
 
     def text(self) -> str:
         raise NotImplementedError

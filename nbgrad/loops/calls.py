@@ -65,7 +65,10 @@ class Bound:
             if not dtype.isnative:
                 dtype = dtype.newbyteorder("=")
             self.leaves.append(x)
-            return ArrayType(dtype, len(shape)) if shape else dtype
+            if len(shape) < 2:
+                return ArrayType(dtype, 1) if shape else dtype
+            ones = tuple(i for i, n in enumerate(shape) if type(n) is int and n == 1)
+            return ArrayType(dtype, len(shape), ones=ones)
         if kind is bool or kind is int or kind is float:
             self.leaves.append(x)
             return _PYTHON[kind]

@@ -113,7 +113,9 @@ def kernel_of(derivative: Derivative | Samples) -> Kernel:
 @lru_cache(maxsize=4096)
 def device_of(derivative: Derivative | Samples) -> Any:
     """The same as a function of pointers, of the numbers of samples and the lengths of leaves."""
-    return kernel_from_ir(_Maker(derivative, True)).function
+    function: Any = kernel_from_ir(_Maker(derivative, True)).function
+    function.in_pieces = True  # perhaps: to know it takes as long as to write the program
+    return function
 
 
 def filled(

@@ -41,4 +41,4 @@ def _product(dtype: np.dtype) -> Function:
     from ..kernels.added import added_product
 
     found = function_of(added_product, (*[Pointer(dtype)] * 3, *[INT] * _SIZES))
-    return replace(found, attributes=found.attributes | {"noinline", "noalias", "wide"})
+    return replace(found, attributes=found.attributes | {"noalias"})

@@ -18,6 +18,8 @@ from .beyond import run
 from .call import call, look, on_copies
 from .calls import Bound
 from .gradients import value_and_gradients
+from .plan import CallPlan
+from .primitive import derived
 from .report import plan_of, source_of
 from .signature import Signature
 
@@ -138,4 +140,5 @@ def _is_array(x: Any) -> bool:
 
 
 answer((Array, Filled), call)
+derived.plan_class = CallPlan
 register(CPUDispatcher, on_copies, value_and_gradients, look)

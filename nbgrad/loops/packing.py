@@ -47,7 +47,7 @@ class Packing:
 
     def __init__(self, of: Derivative, by_address: bool):
         self._of, self._signature, self._by_address = of, of.signature, by_address
-        self._dtype, self._inner = of.dtype, with_library(of.function)
+        self._dtype, self._inner = of.dtype, of.function
         self._names = Names(())
         self._parameters: list[tuple[str, Any]] = []
         self._body: list[Any] = []
@@ -92,7 +92,8 @@ class Packing:
              *(Call("freed", (x,)) for x in self._scratch)),
             (), frozenset(["exact"]),
         )  # fmt: skip
-        self.function = with_status(whole, self._status, of.signature.errors, self._scratch)
+        whole = with_status(whole, self._status, of.signature.errors, self._scratch)
+        self.function = with_library(whole)
 
     # -- parameters -------------------------------------------------------------------------------
 

@@ -29,12 +29,17 @@ def plan_of(dispatcher: Any) -> str:
     signature, lines = of.signature, _Lines(of.signature)
     leaves = signature.leaves
     wanted = [leaves[i].name for i in sorted({*(of.wrt or ()), *of.outs})]
-    found, states = recorded(signature.primal, wanted, signature.lengths)
+    found, states, threads = recorded(signature.primal, wanted, signature.lengths)
     head = f"{signature.name}: gradient with respect to " + ", ".join(
         dict.fromkeys(leaves[i].label for i in of.wrt or ())
     )
+    on_threads = [
+        f"rounds of {_plain(loop.axis)} run on {note}"
+        for loop, note in threads.items() if isinstance(loop, For) and not loop.checkpoint
+    ]  # fmt: skip
     if not found and not states:
-        return f"{head}\nnothing is recorded: the reverse sweep finds all that it reads"
+        nothing = "nothing is recorded: the reverse sweep finds all that it reads"
+        return "\n".join([head, nothing, *on_threads])
     groups: dict[tuple, list[Recorded]] = {}
     for each in found:
         groups.setdefault(tuple(map(id, each.loops)), []).append(each)
@@ -52,7 +57,7 @@ def plan_of(dispatcher: Any) -> str:
         text += [f"    {_reason(each)}{lines.note(each.name, each.buffer)}" for each in group]
     if states:
         text.append("a loop over range keeps the bytes of all its rounds, and no copies")
-    return "\n".join(text)
+    return "\n".join([*text, *on_threads])
 
 
 def _steps(loop: Any) -> For:

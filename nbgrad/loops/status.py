@@ -43,21 +43,22 @@ def with_status(
                 number = numbers.get((each.error, each.message), len(errors))
                 made += [*freed, Store(buffer, at, literal(number, dtype), dtype), Return()]
             elif isinstance(each, Spread):  # a piece ends alone
-                made.append(with_inner(each, lambda body: change(body, ())))
+                own = with_inner(each, lambda body: change(body, ()))
+                made.append(replace(own, at_error=()))
                 if any(isinstance(x, Raise) for x in walk([each])):
-                    made += ended()
+                    made += ended(each.at_error)
             else:
                 made.append(with_inner(each, lambda body: change(body, freed)))
         return tuple(made)
 
-    def ended() -> list[Any]:
+    def ended(at_error: Sequence[Any]) -> list[Any]:
         """End the function if a piece has stored a number."""
         number, failed = names.new("number"), names.new("failed")
         zero = literal(0, dtype)
         return [
             Load(number, buffer, at, dtype),
             operation(failed, "not_equal", (number, zero), BOOL, dtype),
-            If(failed, (*freed, Return())),
+            If(failed, (*at_error, *freed, Return())),
         ]
 
     body = (*flat.declared, *change(flat.body))

@@ -9,6 +9,7 @@ from ..adjoints.build import names_of
 from ..ir.kernel_text import operand_text, position_text
 from ..ir.reductions import PRODUCT, SUM, Reduction
 from ..ir.scalar import NAMES, text_of, typed_literal
+from ..ir.spread import Spread
 from ..ir.statements import (
     Accumulate,
     Address,
@@ -125,6 +126,10 @@ class _Writer:
                 given += [] if step == 1 else [self._operand(step)]
                 head = f"for {self._name(axis)} in range({', '.join(given)}):"
                 return [head, *self._body(body, depth + 1)]
+            case Spread(loop=loop, before=before, after=after):
+                line = f"# {self._operand(each.count)} pieces on several threads"
+                parts = [self._body(x, depth) for x in (before, (loop,), after) if x]
+                return [line, *(text for part in parts for text in part)]
             case While(body=body):
                 return ["while True:", *self._body(body, depth + 1)]
             case If(condition=condition, then=then, otherwise=otherwise):

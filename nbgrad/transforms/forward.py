@@ -14,7 +14,7 @@ from ..values.dual import Dual
 from ..values.operands import float_array
 from ..values.tracked import below
 from . import constant, trees
-from .direct import callee
+from .direct import callee, look
 from .run import array_leaves, fitted, with_aux
 
 
@@ -49,6 +49,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
         raise DimensionMismatch(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents; pass one for each"
         )
+    look(f, tuple(primals), {})
     flat, directions = [], []
     for primal, tangent in zip(primals, tangents, strict=True):
         leaves, rebuild = trees.flatten(primal)

@@ -6,6 +6,7 @@ from fuzz.derivatives.checking import check, functions_of
 from fuzz.derivatives.drawing import Drawn
 from helpers.loops.calls import kinds
 
+import nbgrad
 from nbgrad.adjoints.reverse import recorded
 from nbgrad.compiler.front.functions import entry_of
 
@@ -21,6 +22,13 @@ CASES = {
     "a variable that a loop does not change": (
         "for p in range(2):\n t = 0.0\n for q in range(3):\n  t += a[q]\n"
         " for q in range(3):\n  m[p, q] = t * w[q]\n t = 0.0", "amw", [("t", "p")]),
+    "the least of three, and where it is": (
+        "for p in range(3):\n if a[p] < s:\n  s = a[p]\n  n = p\n if w[p] < b[p]:\n  w[p] = b[p]\n"
+        " else:\n  w[p] = -w[p]\nreturn s * m[0, n]", "abmsw", [("s", "p"), ("w", "p")]),
+    "a path": (
+        "for p in range(1, 3):\n for q in range(1, 3):\n  t = m[p - 1, q] + a[p]\n"
+        "  u = m[p, q - 1] * b[q]\n  if t < u:\n   m[p, q] = t\n  else:\n   m[p, q] = u\n"
+        "return m[2, 2]", "abm", []),
     "a search for an index": (
         "for p in range(3):\n q = 0\n while q < 2 and b[q] < a[p]:\n  q += 1\n"
         " w[p] = m[p, q] * w[p]", "mw", [("q", "p"), ("w", "p")]),
@@ -47,7 +55,26 @@ def test_what_is_recorded(name):
     check(Drawn(5, text, given, tuple(wrt)))
     function = entry_of(functions_of(text)["drawn"], kinds(given.values())).function
     lengths = [each for each, _ in function.parameters if "_n" in each]
-    found, _ = recorded(function, tuple(wrt), lengths)
+    found, *_ = recorded(function, tuple(wrt), lengths)
     names = [(each.buffer or each.name.partition("#")[0]).partition(".")[0] for each in found]
     loops = ["".join(loop.axis[0] for loop in each.loops) for each in found]
     assert list(zip(names, loops, strict=True)) == expected
+
+
+def shortest(a, c):
+    for i in range(1, c.shape[0]):
+        for j in range(1, c.shape[1]):
+            c[i, j] = a[i, j] + min(c[i - 1, j], c[i, j - 1])
+    return c[-1, -1] ** 2
+
+
+def test_a_cotangent_of_0_has_a_tangent():
+    a = np.array([[0.0, 0.0, 0.0], [0.0, -2.0, 3.0], [0.0, 1.0, 1.0]])
+    f = nbgrad.njit(shortest)
+    value, slope = nbgrad.value_and_grad(f)(a, np.zeros((3, 3)))
+    assert value == 0.0 and not slope.any()
+    assert "!= 0.0" in f.source
+    on_path = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    along = np.arange(9.0).reshape(3, 3)
+    bent = nbgrad.hvp(f)(a, np.zeros((3, 3)), along)
+    assert np.array_equal(bent, 2.0 * np.sum(along * on_path) * on_path)

@@ -126,18 +126,18 @@ def test_no_word_is_read_that_is_not_written(name, monkeypatch):
 
 
 def test_words_of_the_record(monkeypatch):
-    """The state is two arrays of 9 elements; a step records 7 elements."""
+    """The state is two arrays of 9 elements; a step records 7 elements and their cosines."""
     i, n = NAMES.index("stencil"), 400
 
     def words(schedule, k=1):
         return interpreted(SCHEDULES[schedule][i], n, k, monkeypatch)[1]
 
-    assert interpreted(PLAIN[i], n, 1, monkeypatch)[1] == 7 * n
-    assert words("sqrt") == 20 * 18 + 20 * 7
-    assert words("equal", 8) == 8 * 18 + 50 * 7
-    assert words("equal", n) == n * 18 + 7
+    assert interpreted(PLAIN[i], n, 1, monkeypatch)[1] == 14 * n
+    assert words("sqrt") == 20 * 18 + 20 * 14
+    assert words("equal", 8) == 8 * 18 + 50 * 14
+    assert words("equal", n) == n * 18 + 14
     # Nine states, each with the number of its segment of 9 steps, and the number of states.
-    assert words("binomial") == 1 + 9 * (18 + 1) + 9 * 7
+    assert words("binomial") == 1 + 9 * (18 + 1) + 9 * 14
 
 
 @pytest.mark.parametrize(("schedule", "most"), [("sqrt", 1), ("equal", 1), ("binomial", 3)])

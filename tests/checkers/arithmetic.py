@@ -113,9 +113,9 @@ _left = [0]
 _memory: dict[int, Memory] = {}
 
 
-def require_no_memory() -> None:
-    """Raise AssertionError where a function has not freed its records."""
-    assert not _memory, "memory is left"
+def records() -> int:
+    """The number of records that functions have not freed."""
+    return len(_memory)
 
 
 def begin(rounds: int = 10**5) -> None:
@@ -145,5 +145,5 @@ SPACE: dict[str, Any] = {
     "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
     "functions": _FUNCTIONS, "libm": LIBM,
     "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
-    "product": _product, "sysconf": lambda key: (os.sysconf(key),),
+    "product": _product, "hidden": lambda x: (x,), "sysconf": lambda key: (os.sysconf(key),),
 }  # fmt: skip

@@ -22,12 +22,13 @@ def test_the_source_has_the_lines_of_the_user():
 def test_the_plan_says_what_is_recorded():
     f = nbgrad.njit(sweeps)
     nbgrad.grad(f)(np.ones((3, 4)), 2)
-    assert f.plan.splitlines()[1:] == [
-        "nothing is recorded: the reverse sweep finds all that it reads"
+    assert f.plan.splitlines()[1:3] == [
+        "nothing is recorded: the reverse sweep finds all that it reads",
+        "rounds of t run on one thread: they may read and write the same element of a",
     ]
     f = nbgrad.njit(garch)
     nbgrad.grad(f, argnums=(0, 1))(np.full(3, 0.2), np.ones(4))
-    assert f.plan.splitlines() == [
+    assert f.plan.splitlines()[:3] == [
         "garch: gradient with respect to p, r",
         "each round of t: 8 bytes",
         "    h: what it is computed from is overwritten",

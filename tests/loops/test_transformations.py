@@ -173,16 +173,6 @@ def energy_of(x):
     return np.sum((x[1:] - x[:-1] ** 2) ** 2 + 0.1 * x[:-1])
 
 
-def test_samples():
-    f = nbgrad.njit(energy)
-    xs = np.random.default_rng(0).normal(size=(4, 5))
-    assert np.array_equal(nbgrad.vmap(f)(xs), [f(x) for x in xs])
-    rows = nbgrad.vmap(nbgrad.grad(f))(xs)
-    np.testing.assert_allclose(rows, [nbgrad.grad(f)(x) for x in xs], rtol=1e-13)
-    compiled = nbgrad.compile(nbgrad.vmap(nbgrad.grad(f)))
-    np.testing.assert_allclose(compiled(xs), rows, rtol=1e-13)
-
-
 def test_other_transformations():
     f, x = nbgrad.njit(energy), np.array([0.3, -0.2, 0.9])
     slope = nbgrad.grad(energy_of)(x)

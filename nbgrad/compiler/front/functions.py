@@ -11,7 +11,7 @@ import numpy as np
 from numba.core import types
 
 from ...ir.scalar import NAMES
-from ...ir.statements import Address, Function, Operand, Pointer, Return
+from ...ir.statements import Address, Function, Literal, Operand, Pointer, Return
 from .emit import FunctionBuilder, address_of
 from .nested import Inner
 from .syntax import Unsupported
@@ -35,12 +35,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ArrayType:
-    """The type of an array; one that is contiguous has no strides."""
+    """The type of an array; one that is contiguous has no strides. The axes `ones` have length 1,
+    and are broadcast."""
 
     dtype: np.dtype
     ndim: int
     contiguous: bool = True
     mutable: bool = True
+    ones: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -233,9 +235,11 @@ def _parameter(
             return rebuilt(kind, [_parameter(emit, name, each, parameters) for each in kind])
         case Pointer(dtype):
             return Place(passed(name, kind), dtype)
-        case ArrayType(dtype, ndim, contiguous, mutable):
+        case ArrayType(dtype, ndim, contiguous, mutable, ones):
             place = Place(passed(name, Pointer(dtype)), dtype)
-            shape = tuple(Number(passed(f"{name}_n{i}", INT), INT, True) for i in range(ndim))
+            lengths = [Number(passed(f"{name}_n{i}", INT), INT, True) for i in range(ndim)]
+            one = Number(Literal(1, INT), INT, True)
+            shape = tuple(one if i in ones else length for i, length in enumerate(lengths))
             if contiguous:
                 return Array(place, shape, None, mutable)
             strides = tuple(Number(passed(f"{name}_s{i}", INT), INT) for i in range(ndim))
@@ -253,7 +257,8 @@ def type_of(value: Value) -> Any:
         case Place(dtype=dtype):
             return Pointer(dtype)
         case Array(place, shape, strides, mutable):
-            return ArrayType(place.dtype, len(shape), strides is None, mutable)
+            ones = tuple(i for i, x in enumerate(shape) if x.operand == Literal(1, INT))
+            return ArrayType(place.dtype, len(shape), strides is None, mutable, ones)
         case tuple():
             return rebuilt(value, map(type_of, value))
     if not isinstance(value, Known):

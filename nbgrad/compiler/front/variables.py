@@ -79,6 +79,7 @@ class Variables:
         self, emit: FunctionBuilder, steady: Container[str], noted: Iterable[str] | None = None
     ):
         self._steady = steady
+        self.fused: frozenset[str] = frozenset()  # see `fused.py`
         self.keeps_types = False  # whether the parts of a branch must give one type to a variable
         self._notes = noted is not None
         self._emit = emit
@@ -117,7 +118,8 @@ class Variables:
         self._is_fresh = False
 
     def __setitem__(self, name: str, value: Value) -> None:
-        value = in_memory(self._emit, value)  # what it is computed from may change
+        if name not in self.fused:
+            value = in_memory(self._emit, value)  # what it is computed from may change
         self._unsure -= {name}
         if name in self._flags:
             self.write(self._flags[name], Known(True))

@@ -76,12 +76,10 @@ def _bounds(emit: FunctionBuilder, index: Slice, length: Number) -> tuple[Value,
     if by == 1 and (width := _constant_width(emit, start, stop, length)):
         return start or KNOWN_0, width, Known(by)
     if by > 0:
-        first = Known(0) if start is None else _clipped(emit, start, length)
-        if start is None and stop is None:
-            between: Value = length
-        else:
-            last = length if stop is None else _clipped(emit, stop, length)
-            between = _not_below_0(emit, emit.operation(operator.sub, last, first))
+        # A start beyond the end is kept, as the slice is empty: so slices with constant bounds
+        # begin at constants, and their subscripts can be compared.
+        first = KNOWN_0 if start is None else _counted(emit, start, length)
+        between = length if start is stop is None else _between(emit, first, stop, length)
     else:
         most = emit.operation(operator.sub, length, Known(1))
         first = most if start is None else _clipped_back(emit, start, length)
@@ -140,17 +138,42 @@ def _not_below_0(emit: FunctionBuilder, value: Value) -> Value:
     return _natural(emit, emit.extreme(max, [value, Known(0)]))
 
 
+def _counted(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
+    """A bound of a slice, counted from the end where it is below 0."""
+    bound = emit.settled(bound)
+    if isinstance(bound, Known):
+        if bound.value >= 0:
+            return bound
+        return _not_below_0(emit, emit.operation(operator.add, length, bound))
+    if emit.typed(bound).natural:
+        return _natural(emit, emit.cast(bound, INT))
+    return _not_below_0(emit, emit.cast(from_the_end(emit, bound, length), INT))
+
+
 def _clipped(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
     """A bound of a slice of positive step, between 0 and the length."""
-    bound = emit.settled(bound)
-    if isinstance(bound, Known) and bound.value == 0:
-        return bound
-    if isinstance(bound, Known) and bound.value < 0:
-        return _not_below_0(emit, emit.operation(operator.add, length, bound))
-    if not emit.typed(bound).natural:
-        bound = emit.cast(from_the_end(emit, bound, length), INT)
-        bound = _not_below_0(emit, bound)
-    return _natural(emit, emit.extreme(min, [length, bound]))
+    return emit.extreme(min, [length, _counted(emit, bound, length)])
+
+
+def _between(emit: FunctionBuilder, start: Value, stop: "Value | None", length: Number) -> Value:
+    """The number of elements of a slice of step 1, from a start that is not below 0."""
+    stop = None if stop is None else emit.settled(stop)
+    last: Value = length
+    if stop is None or (isinstance(stop, Known) and stop.value < 0):
+        less = 0 if stop is None else stop.value
+        if isinstance(start, Known):  # equal for all slices with so many elements less
+            less, start = less - start.value, KNOWN_0
+        last = emit.operation(operator.add, length, Known(less)) if less else length
+    else:
+        last = emit.extreme(min, [length, _counted(emit, stop, length)])
+    if start is not KNOWN_0:
+        last = emit.operation(operator.sub, last, start)
+    return length if last is length else _not_below_0(emit, last)
+
+
+def _clipped(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
+    """A bound of a slice of positive step, between 0 and the length."""
+    return emit.extreme(min, [_counted(emit, bound, length), length])
 
 
 def _clipped_back(emit: FunctionBuilder, bound: Value, length: Number) -> Value:

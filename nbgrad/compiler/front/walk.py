@@ -3,6 +3,7 @@
 import ast
 import builtins
 import operator
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -21,12 +22,13 @@ from .elements import element, set_element
 from .emit import FunctionBuilder
 from .expressions import OPERATORS, Expressions
 from .functions import parameter_names
+from .fused import fused_names
 from .joins import Frame, join
 from .loops import Loops, is_ended
 from .refusals import refuse
 from .results import Results
-from .syntax import Definition, Unsupported, definition_of, line_of
-from .values import Array, Known, Value, members
+from .syntax import Definition, Unsupported, definition_of, line_of, outer_names
+from .values import Array, Known, Lazy, Value, members
 from .variables import Unassigned
 
 _END = (Break, Continue, Raise, Return)
@@ -55,6 +57,8 @@ class Walk(Loops):
         self._expressions.comprehension = self._listed
         self._variables = self._expressions.variables
         self._frames: list[Frame] = []
+        outside = ChainMap(outer_names(function), function.__globals__)
+        self._variables.fused = definition.steady & fused_names(self._tree, outside)
         self._pruned = 0  # the branches around of which Numba may drop a part
         for name, argument in zip(parameter_names(function), arguments, strict=True):
             self._variables[name] = argument
@@ -105,7 +109,9 @@ class Walk(Loops):
             case ast.Expr(value=value):
                 self._value(value)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self._variables.assign(name, in_memory(emit, self._value(value)))
+                result = self._value(value)
+                is_fused = isinstance(result, Lazy) and name in self._variables.fused
+                self._variables.assign(name, result if is_fused else in_memory(emit, result))
             case ast.AnnAssign(target=target, value=value):
                 if value is not None:
                     self._target(target, in_memory(emit, self._value(value)))

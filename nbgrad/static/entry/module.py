@@ -19,7 +19,7 @@ from ...compiler.kernel import DISABLED, module_of
 from ...compiler.linked import Linked
 from ...compiler.llvm_core import write_core
 from ...ir.affine import Affine
-from ...ir.core import Core, CoreStep, Scratch, Slot
+from ...ir.core import Core, CoreStep, Device, Scratch, Slot
 from ...ir.naming import naming
 from ...ir.numba_text import Line, Module, position_text
 from ...ir.sizes import is_dynamic
@@ -68,6 +68,9 @@ class Emitted:
             isinstance(statement, Pieces)
             for kernel in map(callee, steps) if isinstance(kernel, Kernel)
             for statement in kernel.body
+        ) or any(
+            getattr(device.function, "in_pieces", False)
+            for device in map(callee, steps) if isinstance(device, Device)
         )  # fmt: skip
 
     @property

@@ -1,0 +1,68 @@
+"""Statements whose value nothing reads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.spread import Spread
+from ..ir.statements import Assign, Call, For, If, Load, Operand, Position, Statement
+from ..ir.walk import inner, walk, with_inner
+from .build import names_of
+from .partials import only_computes
+
+__all__ = ["without_dead"]
+
+
+def without_dead(body: Sequence[Statement], results: Sequence[Operand]) -> list[Statement]:
+    """The statements without those whose value nothing reads, and without empty loops."""
+    made = list(body)
+    while True:
+        read = _read(made, results)
+        made, has_less = _kept(made, read)
+        if not has_less:
+            return made
+
+
+def _read(body: Sequence[Any], results: Sequence[Operand]) -> set[str]:
+    """The names that the results follow from, and those that other statements read."""
+    reads: dict[str, set[str]] = {}
+    stack = [x for x in results if isinstance(x, str)]
+    for each in walk(body):
+        if (targets := _values(each)) is None:
+            stack += names_of(each)
+        else:
+            for target in targets:
+                reads.setdefault(target, set()).update(names_of(each))
+    found: set[str] = set()
+    while stack:
+        if (name := stack.pop()) not in found:
+            found.add(name)
+            stack += reads.get(name, ())
+    return found
+
+
+def _values(each: Any) -> Sequence[str] | None:
+    """The names that a statement gives values, if it does no more."""
+    if isinstance(each, (Assign, Load, Position)):
+        return (each.target,)
+    return each.results if isinstance(each, Call) and only_computes(each.function) else None
+
+
+def _kept(body: Sequence[Any], read: set[str]) -> tuple[list[Any], bool]:
+    """The statements that are kept, and whether a loop or a branch is not."""
+    made, has_less = [], False
+    for each in body:
+        if inner(each):
+            parts = [_kept(part, read) for part in inner(each)]
+            has_less |= any(less for _, less in parts)
+            if isinstance(each, Spread):
+                is_empty = not parts[1][0]
+            else:
+                is_empty = isinstance(each, (For, If)) and not any(part for part, _ in parts)
+            if is_empty:
+                has_less = True
+                continue
+            rest = iter(parts)
+            made.append(with_inner(each, lambda _, rest=rest: tuple(next(rest)[0])))
+        elif (targets := _values(each)) is None or not read.isdisjoint(targets):
+            made.append(each)
+    return made, has_less

@@ -1,0 +1,77 @@
+"""Adjoints that a cotangent of 0 skips.
+
+In a dynamic programme each element is one of its neighbours, or the least of them, and most
+cotangents are 0: only elements on the path that was taken have others.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from ..ir.reductions import SUM
+from ..ir.scalar import Apply
+from ..ir.statements import Assign, If, Load, Store
+from ..ir.walk import inner
+from .build import BOOL, COPY, literal, names_of, operation
+
+__all__ = ["skipped"]
+
+
+def skipped(
+    adjoint: Sequence[Any], local: Sequence[Any], bars: Collection[str], new: Callable[..., str]
+) -> list[Any] | None:
+    """The statements `local` and `adjoint` of a segment, under the condition that the cotangent
+    from which all others are computed is not 0; None where there is no such cotangent, or it is
+    seldom 0. `bars` are cotangents that are variables."""
+    match adjoint:
+        case [Load() as load, Store() as store, *rest] if store.kind is None:
+            own = load.buffer, load.at
+            if (store.buffer, store.at) != own or not _chooses(rest):
+                return None
+        case _:
+            return None
+    others = [x for x in rest if isinstance(x, (Load, Store)) and x.buffer == load.buffer]
+    is_recurrence = others and all(isinstance(x, Store) and x.at != load.at for x in others)
+    if not is_recurrence or any(map(inner, rest)) or not _only_adds(rest, bars):
+        return None
+    condition = new("flows", BOOL)
+    zero = literal(0, load.dtype)
+    inside = (store, *local, *rest)
+    return [
+        load,
+        operation(condition, "not_equal", (load.target, zero), BOOL, load.dtype),
+        If(condition, inside, is_skip=True),
+    ]
+
+
+def _chooses(statements: Sequence[Any]) -> bool:
+    """Whether cotangents flow to one of several values."""
+    return any(
+        isinstance(x, Assign) and isinstance(x.body, Apply) and x.body.function.name == "select"
+        for x in statements
+    )
+
+
+def _only_adds(statements: Sequence[Any], bars: Collection[str]) -> bool:
+    """Whether the statements set elements by addition, and variables, too."""
+    uses = Counter(name for each in statements for name in names_of(each))
+    sums: dict[Any, str] = {}  # partial sums, and the variable that each began with
+    for each in statements:
+        if isinstance(each, Load) or (isinstance(each, Store) and each.kind is not SUM):
+            return False
+        if not isinstance(each, Assign):
+            continue
+        first: Any = each.operands[0]
+        if each.target in bars:
+            if each.body is not COPY or sums.get(first) != each.target:
+                return False
+        elif each.body is COPY and first in bars:
+            sums[each.target] = first
+        else:
+            read: list[Any] = [x for x in each.operands if x in sums]
+            if not read:
+                continue
+            if len(read) > 1 or uses[read[0]] > 1 or str(each.body) != "x + y":
+                return False
+            sums[each.target] = sums[read[0]]
+    return all(uses[name] == 1 or name not in sums for name in uses)

@@ -1,0 +1,212 @@
+"""Loops of independent rounds: which ones are found, and their pieces in any order."""
+
+import numpy as np
+import pytest
+from fuzz.derivatives.checking import Unsupported, Unusable, check
+from fuzz.derivatives.drawing import draw
+from numba import prange
+
+from nbgrad.adjoints import pieces, rounds
+from nbgrad.adjoints.reverse import recorded, value_and_cotangents
+from nbgrad.compiler.front.functions import ArrayType, entry_of
+from nbgrad.ir.spread import Spread
+from nbgrad.ir.walk import walk
+
+VECTOR, MATRIX = ArrayType(np.dtype(float), 1), ArrayType(np.dtype(float), 2)
+STRIDED = ArrayType(np.dtype(float), 1, contiguous=False)
+FLOAT, INT = np.dtype(float), np.dtype(int)
+
+
+@pytest.fixture
+def many_pieces(monkeypatch):
+    """Each independent loop has as many pieces as rounds."""
+    for module, name, value in (
+        (pieces, "_LARGE", 0), (pieces, "_SHIFT", 0), (pieces, "_SHARE", 1), (rounds, "_SHORT", 0)
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+
+
+def test_drawn_programs_in_pieces(many_pieces, monkeypatch):
+    made = []
+    monkeypatch.setattr(pieces, "Spread", lambda *args: made.append(args) or Spread(*args))
+    done = 0
+    for seed in range(40):
+        try:
+            check(draw(seed))
+            done += 1
+        except (Unsupported, Unusable):
+            continue
+    assert done > 20 and len(made) >= 10
+
+
+def sums(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        s = 0.0
+        for j in range(x.shape[1]):
+            s += w * x[i, j]
+        if s > 0.5:
+            total += s
+    return total
+
+
+def squares(x, w):
+    total = 0.0
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            total += (w * x[i, j]) ** 2
+    return total
+
+
+def rows(x, w):
+    for i in range(x.shape[0]):
+        for j in range(1, x.shape[1]):
+            x[i, j] = w * x[i, j - 1] * x[i, j]
+
+
+def inside(x, w):
+    for _ in range(3):
+        for i in prange(x.shape[0]):
+            for j in range(x.shape[1]):
+                x[i, j] *= w
+        w *= x[0, 0]
+
+
+def columns(x, w):
+    for i in range(1, x.shape[0]):
+        for j in range(x.shape[1]):
+            x[i, j] = w * x[i - 1, j]
+
+
+def several(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            total += w * x[i, j]
+    return total
+
+
+def largest(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            total = max(total, w * x[i, j])
+    return total
+
+
+def products(x, w):
+    total = 1.0
+    for i in prange(x.shape[0]):
+        s = 0.0
+        for j in range(x.shape[1]):
+            s += w * x[i, j]
+        total *= s
+    return total
+
+
+def stale(x, w):
+    total = 0.0
+    for i in prange(x.shape[0]):
+        before = total
+        for j in range(x.shape[1]):
+            total += w * x[i, j]
+        total += before
+    return total
+
+
+def last(x, w):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s = w
+        for j in range(x.shape[1]):
+            s += x[i, j]
+    return s
+
+
+def early(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        if x[i, 0] < 0.0:
+            break
+        for j in range(x.shape[1]):
+            x[i, j] *= w
+    return total
+
+
+def same_element(x, w):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            x[0, j] = w * x[i, j]
+
+
+def both(x, w):
+    for i in range(1, x.shape[0]):
+        for j in range(x.shape[1]):
+            x[i, j] = w * x[i, j] * x[0, j]
+
+
+def short(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += w * x[i, 0]
+    return total
+
+
+def while_loop(x, w):
+    i = 0
+    while i < x.shape[0]:
+        x[i, 0] *= w
+        i += 1
+
+
+THREADS, ONE = "several threads", "one thread: "
+
+
+@pytest.mark.parametrize(
+    ("function", "notes"),
+    [
+        (sums, [f"{THREADS}, forward and then backward"]),
+        (squares, [THREADS]),
+        (rows, [THREADS]),
+        (inside, [f"{ONE}w passes from round to round, and is not a sum", THREADS]),
+        (columns, [f"{ONE}they may read and write the same element of x"]),
+        (several, [f"{ONE}each may add several times to total: add once, or use prange, which may "
+                   "change the order of the sum"]),
+        (largest, [f"{ONE}total passes from round to round, and is not a sum"]),
+        (products, [f"{ONE}total passes from round to round, and is not a sum"]),
+        (stale, [f"{ONE}total passes from round to round, and is not a sum"]),
+        (last, [f"{ONE}the last value of s is read behind the loop"]),
+        (early, [f"{ONE}the loop may be left early"]),
+        (same_element, [f"{ONE}they may read and write the same element of x"]),
+        (both, [f"{ONE}they write to x, and several read the same element of it"]),
+        (short, [f"{ONE}they are too short"]),
+        (while_loop, [f"{ONE}how many there are is not known before"]),
+    ],
+    ids=lambda x: getattr(x, "__name__", None),
+)  # fmt: skip
+def test_how_loops_run(function, notes):
+    primal = entry_of(function, (MATRIX, FLOAT)).function
+    lengths = [name for name, _ in primal.parameters if "_n" in name]
+    *_, threads = recorded(primal, ["x", "w"], lengths)
+    assert list(threads.values()) == notes
+
+
+def test_elements_that_several_rounds_read():
+    def energy(x, w):
+        total = 0.0
+        for i in prange(x.shape[0]):
+            for j in range(x.shape[0]):
+                total += w / (1.0 + (x[i] - x[j]) ** 2)
+        return total
+
+    def spread(kind):
+        primal = entry_of(energy, (kind, FLOAT)).function
+        lengths = [name for name, _ in primal.parameters if "_n" in name]
+        made = value_and_cotangents(primal, ["x", "w"], lengths)
+        return [each for each in walk(made.body) if isinstance(each, Spread)]
+
+    _, backward = spread(VECTOR)
+    assert backward.sums == ("w.bar",)
+    ((name, address, length),) = backward.shared
+    assert (address.buffer, length) == ("x.bar", "x_n0") and name != "x.bar"
+    assert not spread(STRIDED)  # the number of its elements is not known

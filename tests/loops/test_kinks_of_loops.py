@@ -1,0 +1,53 @@
+"""Derivatives of functions with loops at kinks are those of the rows, but for ties."""
+
+import numpy as np
+import pytest
+
+import nbgrad
+
+
+def kinks(x, y):
+    """x is 0 and y is 1."""
+    return (
+        np.sqrt(x), np.sqrt(x * x), np.sqrt(x**2 + (y - 1.0) ** 2), np.sqrt(np.abs(x)), np.abs(x),
+        np.sign(x) * y, np.hypot(x, y - 1.0), np.arctan2(x, y - 1.0), x * np.abs(x),
+        np.floor(x) * y, np.cbrt(x), np.cbrt(x * x), np.arccos(1.0 - x * x), (x * x) ** 0.5,
+        x**2, x**0, np.where(x > 0.0, np.sqrt(x), 0.0), np.where(x > 0.0, np.log(x), 0.0), x**y,
+        np.arcsin(y), np.log(y - x * x), np.sinc(x), np.copysign(x, y), np.logaddexp(x, x),
+        np.tanh(x) * np.sqrt(y * y),
+    )  # fmt: skip
+
+
+def test_numbers():
+    with np.errstate(all="ignore"):
+        found = np.array(nbgrad.jacobian(nbgrad.njit(kinks), (0, 1))(0.0, 1.0))
+        wanted = np.array(nbgrad.jacobian(kinks, (0, 1))(0.0, 1.0))
+    np.testing.assert_array_equal(found, wanted)
+
+
+def lengths(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * x[i]
+    far = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            d = x[i] - x[j]
+            far += np.sqrt(d * d)
+    return (np.sqrt(total), np.sqrt(np.sum(x * x)), np.sqrt(x @ x), np.linalg.norm(x), far)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_lengths_of_zero(mode):
+    for found in nbgrad.jacobian(nbgrad.njit(lengths), mode=mode)(np.zeros(3)):
+        assert np.array_equal(found, np.zeros(3))
+
+
+def chosen(x, y):
+    return (np.maximum(x, y), np.minimum(x, y), max(x, y), x if x >= y else y)
+
+
+def test_ties_have_the_derivative_of_the_branch_that_ran():
+    by_x = nbgrad.jacobian(nbgrad.njit(chosen))(1.0, 1.0)
+    by_y = nbgrad.jacobian(nbgrad.njit(chosen), 1)(1.0, 1.0)
+    assert by_x == (1.0, 1.0, 1.0, 1.0) and by_y == (0.0, 0.0, 0.0, 0.0)
