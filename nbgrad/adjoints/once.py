@@ -40,8 +40,9 @@ def first_stores(top: Body, buffers: set[Any]) -> set[int]:
     }  # fmt: skip
     found: dict[Any, tuple[Store, Body, Any]] = {}
     others: set[Any] = set()  # buffers with other stores, which may come before
+    places = _places(top)
     for body, segment in _segments(top):
-        place = _item_of_top(top, body) or segment
+        place = places.get(id(body), segment)
         for each in walk(segment.statements):
             if not isinstance(each, Store) or each.buffer not in buffers:
                 continue
@@ -62,13 +63,14 @@ def _segments(top: Body) -> Iterator[tuple[Body, Segment]]:
                 yield body, item
 
 
-def _item_of_top(top: Body, body: Body) -> Any:
-    """The item of the top that a body is in; None for the top itself."""
+def _places(top: Body) -> dict[int, Any]:
+    """The item of the top that a body is in, by the identity of the body."""
+    found: dict[int, Any] = {}
     for item in top.items:
-        parts = [getattr(item, name, None) for name in ("body", "then", "otherwise")]
-        if any(body is each for part in parts if part is not None for each in bodies(part)):
-            return item
-    return None
+        for name in ("body", "then", "otherwise"):
+            if (part := getattr(item, name, None)) is not None:
+                found |= {id(each): item for each in bodies(part)}
+    return found
 
 
 def _is_injective(store: Store, loops: Sequence[Loop], defined: Mapping[Any, Assign]) -> bool:

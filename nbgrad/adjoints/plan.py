@@ -125,28 +125,36 @@ class Plan:
 
     def need(self, name: Any, body: Body, segment: Segment | None = None) -> None:
         """The reverse pass of a body, or of a segment in it, needs a value."""
+        stack: list[tuple[Any, Body, Segment | None]] = [(name, body, segment)]
+        while stack:
+            stack += reversed(self._following(*stack.pop()))
+
+    def _following(
+        self, name: Any, body: Body, segment: Segment | None
+    ) -> list[tuple[Any, Body, Segment | None]]:
+        """Note that a value is needed; the values that it follows from, which are needed then."""
         home = self._home.get(name) if isinstance(name, str) else None
-        if home is None or home is self.top:
-            return
+        if home is None or home is self.top or name in home.crossing:
+            return []
         own, statement = home.defined[name]
-        if name in home.crossing:
-            return
         is_local = home is body and own is segment and not is_read(statement, self._variables)
         if (load := self._reload(name, own, statement, home)) is not None:
             home.crossing.add(name)
             self.again[name] = load
-            for each in names_of(load):
-                self.need(each, home)
-        elif is_local and not is_dear(statement):
-            if name not in own.local:
-                own.local.add(name)
-                self._read(statement, own, home)
-                for each in names_of(statement):
-                    self.need(each, body, segment)
-        else:
-            home.crossing.add(name)
-            own.local.discard(name)
-            self._cross(name, home)
+            return [(each, home, None) for each in sorted(names_of(load))]
+        if is_local and not is_dear(statement):
+            if name in own.local:
+                return []
+            own.local.add(name)
+            self._read(statement, own, home)
+            return [(each, body, segment) for each in sorted(names_of(statement))]
+        home.crossing.add(name)
+        own.local.discard(name)
+        if is_dear(statement) or not self._is_stable(statement, own, home):
+            home.recorded.append(name)
+            return []
+        self._read(statement, own, home)
+        return [(each, home, None) for each in sorted(names_of(statement))]
 
     def _reload(self, name: str, own: Segment, statement: Any, home: Body) -> Load | None:
         """The load from where its segment stores it, if nothing overwrites it, of a value that is
@@ -166,19 +174,10 @@ class Plan:
                     self._destroys(load, own, home, each, segment, body, later)
                     for segment, body in self._segments
                     for each in walk(segment.statements)
-                    if isinstance(each, Store)
+                    if isinstance(each, Store) and each.buffer == load.buffer
                 ):
                     return load
         return None
-
-    def _cross(self, name: str, body: Body) -> None:
-        segment, statement = body.defined[name]
-        if not is_dear(statement) and self._is_stable(statement, segment, body):
-            self._read(statement, segment, body)
-            for each in names_of(statement):
-                self.need(each, body)
-        else:
-            body.recorded.append(name)
 
     def _is_stable(self, statement: Any, segment: Segment, body: Body) -> bool:
         """Whether a statement has the same value at the end of its body."""
@@ -210,7 +209,9 @@ class Plan:
         """Find the writes that have to be undone; whether there are new ones."""
         count = len(self.written)
         # Branches bring their reads with them: what is read in them is read where they stand.
-        reads = [*self._reads, *self._in_branches()]
+        every: dict[Any, list[tuple[Load, Segment, Body]]] = {}
+        for read, at, home in (*self._reads, *self._in_branches()):
+            every.setdefault(read.buffer, []).append((read, at, home))
         for segment, body in self._segments:
             if any(getattr(loop.statement, "product", ()) for loop in body.loops()):
                 continue  # the statement before it sets the elements to 0, and is undone
@@ -218,10 +219,9 @@ class Plan:
                 if isinstance(each, Store) and id(each) not in self.written:
                     places = between(each, segment, body)
                     if any(
-                        isinstance(read, Load)
-                        and self._destroys(read, at, home, each, segment, body)
+                        self._destroys(read, at, home, each, segment, body)
                         and (places is None or at in places)
-                        for read, at, home in reads
+                        for read, at, home in every.get(each.buffer, ())
                     ):
                         self.written.add(id(each))
                         self._pass(body)

@@ -102,6 +102,8 @@ class Rounds:
             raise _Dependent("the loop may be left early")
         if statement.checkpoint:
             raise _Dependent("steps depend on each other")
+        if any(getattr(getattr(x, "statement", None), "checkpoint", "") for x in _items(loop.body)):
+            raise _Dependent("they keep copies of states")
         if statement.product:
             raise _Dependent("they are a product of matrices")
         inside = list(_all(loop.body))

@@ -63,9 +63,9 @@ class Simplified:
         made = pass_.body(body, {}, {})
         self.results = [pass_.value(each, pass_.last, made) for each in results]
         self.body = without_dead(made, self.results)
-        read = {n for each in walk(self.body) for n in names_of(each)}
-        written = {getattr(each, "target", None) for each in walk(self.body)}
-        self.declared = [each for each in declared if each.target in read | written]
+        used = {n for each in walk(self.body) for n in names_of(each)}
+        used |= {getattr(each, "target", None) for each in walk(self.body)}
+        self.declared = [each for each in declared if each.target in used]
 
 
 class _Simplify:

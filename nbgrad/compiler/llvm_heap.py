@@ -34,6 +34,28 @@ done:
   ret ptr %found
 }}"""
 
+# A buffer that is large enough is kept. One call, as each branch in a function with many buffers
+# costs LLVM time.
+_GROWN = """define internal noalias ptr @nbgrad.grown(ptr %old, i64 %before, i64 %size, i1 %cleared)
+  noinline {
+  %more = icmp sgt i64 %size, %before
+  br i1 %more, label %grow, label %kept
+kept:
+  ret ptr %old
+grow:
+  %found = call ptr @room(ptr %old, i64 %size)
+  %got = icmp ne ptr %found, null
+  %clears = and i1 %got, %cleared
+  br i1 %clears, label %clear, label %done
+clear:
+  %start = getelementptr i8, ptr %found, i64 %before
+  %length = sub i64 %size, %before
+  call void @llvm.memset.p0.i64(ptr %start, i8 0, i64 %length, i1 false)
+  br label %done
+done:
+  ret ptr %found
+}"""
+
 
 def declare_room(declared: dict[str, str]) -> str:
     """Declare the function `ptr(ptr, i64)` that is `realloc`; its name. On Linux it asks for huge
@@ -88,29 +110,25 @@ class Heap:
         writer, (address, room, i) = self._writer, self._places[new.target]
         emit, add = writer.emit, writer.add
         declared = writer.module.intrinsics
-        room_of = declare_room(declared)
+        declared["llvm.memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        declared["nbgrad.grown"] = _GROWN.replace("@room", f"@{declare_room(declared)}")
         wanted = emit(f"mul i64 {writer.operand(new.count).text}, {new.dtype.itemsize}")
-        before = emit(f"load i64, ptr {room}")
-        grow, got, after, failed = map(writer.label, ("grow", "got", "after", "failed"))
-        writer.branch_if(emit(f"icmp sgt i64 {wanted}, {before}"), grow, after)
-        writer.begin(grow)
-        total = emit(f"add i64 {wanted}, {emit(f'lshr i64 {before}, 1')}")
-        old = emit(f"load ptr, ptr {address}")
-        found = emit(f"call ptr @{room_of}(ptr {old}, i64 {total})")
-        writer.branch_if(emit(f"icmp eq ptr {found}, null"), failed, got)
+        before, old = emit(f"load i64, ptr {room}"), emit(f"load ptr, ptr {address}")
+        half = emit(f"lshr i64 {before}, 1")
+        more = emit(f"icmp sgt i64 {wanted}, {before}")
+        total = emit(f"select i1 {more}, i64 {emit(f'add i64 {wanted}, {half}')}, i64 {before}")
+        cleared = "true" if new.cleared else "false"
+        given = f"ptr {old}, i64 {before}, i64 {total}, i1 {cleared}"
+        found = emit(f"call ptr @nbgrad.grown({given})")
+        got, failed = map(writer.label, ("got", "failed"))
+        lacks, some = emit(f"icmp eq ptr {found}, null"), emit(f"icmp ne i64 {total}, 0")
+        writer.branch_if(emit(f"and i1 {lacks}, {some}"), failed, got)
         writer.begin(failed)
         writer.leave("MemoryError", "no memory for an array")
         writer.begin(got)
         add(f"store ptr {found}, ptr {address}")
         add(f"store ptr {found}, ptr {self._in_list(str(i))}")
         add(f"store i64 {total}, ptr {room}")
-        if new.cleared:
-            declared["llvm.memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-            start = emit(f"getelementptr i8, ptr {found}, i64 {before}")
-            more = emit(f"sub i64 {total}, {before}")
-            add(f"call void @llvm.memset.p0.i64(ptr {start}, i8 0, i64 {more}, i1 false)")
-        writer.branch(after)
-        writer.begin(after)
 
     def free(self) -> None:
         """Free the buffers."""

@@ -52,7 +52,10 @@ def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
             )
     require_apart(signature, leaves, is_copying=False)
     if others:
+        before = {i: np.array(leaves[i]) for i in others if is_a(leaves[i], np.ndarray)}
         _write_plain(f, bound, sorted(others))
+        for i, x in before.items():
+            leaves[i] = x
     result, written = _applied(bound, tuple(sorted(taking)))
     for i, value in zip(sorted(taking), written, strict=True):
         if isinstance(leaves[i], Array) and value.level > leaves[i].level:

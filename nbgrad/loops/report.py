@@ -34,7 +34,7 @@ def plan_of(dispatcher: Any) -> str:
         dict.fromkeys(leaves[i].label for i in of.wrt or ())
     )
     on_threads = [
-        f"rounds of {_plain(loop.axis)} run on {note}"
+        f"rounds of {_plain(loop.axis) or 'a loop'} run on {note}{lines.note(loop.axis)}"
         for loop, note in threads.items() if isinstance(loop, For) and not loop.checkpoint
     ]  # fmt: skip
     if not found and not states:

@@ -27,6 +27,8 @@ from ..ir.functions import FUNCTIONS, declare
 from ..ir.scalar import NAMES, Apply, Expr, apply, arg, evaluate, number, substitute
 from ..ir.statements import Assign, Function, Return
 from ..rules.families.scalar import Elementwise, ScalarCode
+from ..rules.layout import astype
+from ..rules.nondiff import stop_row
 from ..transforms.elementwise import UserElementwise
 
 __all__ = ["found", "lend", "recorded_rule"]
@@ -110,7 +112,7 @@ def _called(function: Any, emit: FunctionBuilder, *operands: Value, **named: Val
 def _formula(symbol: Symbol) -> Expr:
     """The scalar code of a symbol over its arguments."""
     primitive: Any = symbol.primitive
-    if primitive.name == "astype" and symbol.aval.dtype.kind == "f":
+    if primitive is astype and symbol.aval.dtype.kind == "f":
         return arg(NAMES[0])
     if not isinstance(primitive, ScalarCode) or symbol.aval.shape:
         raise Unsupported(f"{primitive.name} of numbers: use a loop")
@@ -121,7 +123,7 @@ def _formula(symbol: Symbol) -> Expr:
 def _scalar_code(primitive: Any, params: tuple) -> Expr:
     body = body_of(primitive, dict(params))
     names = tuple(arg(name) for name in NAMES[: getattr(primitive, "arity", 1)])
-    if not isinstance(primitive, Elementwise) and primitive.name != "stop_gradient":
+    if not isinstance(primitive, Elementwise) and primitive is not stop_row:
         return body  # a condition
     if primitive.registered and isinstance(body, Apply) and body.args == names:
         if pullbacks(body.function.name):

@@ -6,6 +6,7 @@ from fuzz.derivatives.checking import Unsupported, Unusable, check
 from fuzz.derivatives.drawing import draw
 from numba import prange
 
+import nbgrad
 from nbgrad.adjoints import pieces, rounds
 from nbgrad.adjoints.reverse import recorded, value_and_cotangents
 from nbgrad.compiler.front.functions import ArrayType, entry_of
@@ -159,6 +160,17 @@ def while_loop(x, w):
         i += 1
 
 
+def steps(x, w):
+    total = 0.0
+    for i in range(x.shape[0]):
+        s = x[i, 0]
+        for _ in nbgrad.steps(9):
+            for j in range(x.shape[1]):
+                s = w * s * x[i, j]
+        total += s
+    return total
+
+
 THREADS, ONE = "several threads", "one thread: "
 
 
@@ -180,6 +192,7 @@ THREADS, ONE = "several threads", "one thread: "
         (same_element, [f"{ONE}they may read and write the same element of x"]),
         (both, [f"{ONE}they write to x, and several read the same element of it"]),
         (short, [f"{ONE}they are too short"]),
+        (steps, [f"{ONE}they keep copies of states"]),
         (while_loop, [f"{ONE}how many there are is not known before"]),
     ],
     ids=lambda x: getattr(x, "__name__", None),

@@ -58,6 +58,7 @@ def test_arrays_are_freed_at_each_end():
 def test_a_lack_of_memory_raises():
     def made(n, i):
         x = np.full(n, 2.0)
+        x[0] = 1.0
         return x[i]
 
     assert kernel(made)(3, 1) == 2.0

@@ -22,16 +22,22 @@ def test_the_source_has_the_lines_of_the_user():
 def test_the_plan_says_what_is_recorded():
     f = nbgrad.njit(sweeps)
     nbgrad.grad(f)(np.ones((3, 4)), 2)
-    assert f.plan.splitlines()[1:3] == [
+    line = sweeps.__code__.co_firstlineno
+    assert f.plan.splitlines()[1:] == [
         "nothing is recorded: the reverse sweep finds all that it reads",
-        "rounds of t run on one thread: they may read and write the same element of a",
+        "rounds of t run on one thread: they may read and write the same element of a "
+        f"({line + 1}: for t in range(n):)",
+        "rounds of i run on one thread: each may add several times to s: add once, or use prange, "
+        f"which may change the order of the sum ({line + 6}: for i in range(a.shape[0]):)",
     ]
     f = nbgrad.njit(garch)
     nbgrad.grad(f, argnums=(0, 1))(np.full(3, 0.2), np.ones(4))
-    assert f.plan.splitlines()[:3] == [
+    assert f.plan.splitlines() == [
         "garch: gradient with respect to p, r",
         "each round of t: 8 bytes",
         "    h: what it is computed from is overwritten",
+        "rounds of t run on one thread: they are too short "
+        f"({garch.__code__.co_firstlineno + 3}: for t in range(r.shape[0]):)",
     ]
     f = nbgrad.njit(burgers)
     nbgrad.grad(f)(np.ones(9), np.zeros(9), 3, 0.1)

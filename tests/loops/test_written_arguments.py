@@ -23,7 +23,7 @@ def doubled(a, out):
 def counted(a, places):
     s = 0.0
     for i in range(a.shape[0]):
-        places[i] = i * i
+        places[i] += i * i
         s += a[i] * places[i]
     return s
 
@@ -115,6 +115,8 @@ def test_plain_arrays_that_depend_on_nothing_tracked_are_written_to():
     value = counted(x, places)
     assert list(places) == [0, 1, 4]
     assert float(value.data) == 14.0
+    value.backward()
+    assert np.array_equal(x.grad, [0.0, 1.0, 4.0])
     before = np.zeros(3, np.int64)
     assert np.array_equal(nbgrad.grad(counted)(np.ones(3), before), [0.0, 1.0, 4.0])
     assert not before.any()

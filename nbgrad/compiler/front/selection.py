@@ -46,13 +46,21 @@ def set_part(emit: FunctionBuilder, array: Array, index: Value, value: Value) ->
         _set_masked(emit, _masked_part(emit, array, indices), mask, value)
     else:
         emit.writes.note(array.place.buffer)
-        value = in_memory(emit, value)
+        value = _apart(emit, value, array)
         gathered = _Gathered(emit, array, indices)
         _, (value,) = broadcast(emit, [lazy(emit, value)], gathered.shape)
         strides = row_strides(emit, gathered.array)
         with nest(emit, gathered.shape) as at:
             here = gathered.at(emit, at)
             emit.store(gathered.array.place, position_of(emit, strides, here), value.element(at))
+
+
+def _apart(emit: FunctionBuilder, value: Value, array: Array) -> Value:
+    """A value in memory, where no part of an array is: a copy, if it is a view of it."""
+    value = in_memory(emit, value)
+    if isinstance(value, Array) and value.place.buffer == array.place.buffer:
+        return in_memory(emit, lazy(emit, value))
+    return value
 
 
 def _full(array: Array, index: Value) -> list[Value]:
@@ -242,7 +250,7 @@ def _set_masked(emit: FunctionBuilder, array: Array, mask: Value, value: Value) 
     if not array.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
     emit.writes.note(array.place.buffer)
-    value = in_memory(emit, value)
+    value = _apart(emit, value, array)
     bits, rank = _mask(emit, array, mask)
     if rank != len(array.shape) or len(shape_of(value)) > 1:
         raise Unsupported("assignment by a mask of fewer axes: use a loop")

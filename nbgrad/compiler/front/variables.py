@@ -295,12 +295,9 @@ class Variables:
         if isinstance(variable, PointerSlot):
             return isinstance(value, Place) and value.dtype == variable.dtype
         if isinstance(variable, tuple):
-            return (
-                isinstance(value, tuple)
-                and len(value) == len(variable)
-                and type(value) is type(variable)
-                and all(map(self._fits, variable, value))
-            )
+            if not isinstance(value, tuple) or type(value) is not type(variable):
+                return False
+            return len(value) == len(variable) and all(map(self._fits, variable, value))
         return (
             isinstance(value, Known)
             and isinstance(variable, Known)

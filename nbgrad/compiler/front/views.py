@@ -103,9 +103,9 @@ def _stepped(
     most = emit.operation(operator.sub, length, Known(1))
     up = emit.truth(emit.operation(operator.gt, by, Known(0)))
     ends = (
-        Known(0) if start is None else _clipped(emit, start, length),
+        Known(0) if start is None else _counted(emit, start, length),
         most if start is None else _clipped_back(emit, start, length),
-        length if stop is None else _clipped(emit, stop, length),
+        length if stop is None else emit.extreme(min, [length, _counted(emit, stop, length)]),
         Known(-1) if stop is None else _clipped_back(emit, stop, length),
     )
     low, high, to, back = (emit.cast(x, INT) for x in ends)
