@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -75,7 +76,7 @@ class Bound:
         if isinstance(x, tuple):
             kinds = tuple([self._kind(each) for each in x])
             return named_tuple(type(x))(kinds) if hasattr(x, "_fields") else kinds
-        if x is None or isinstance(x, (str, type, np.dtype)) or callable(x):
+        if x is None or isinstance(x, (str, type, np.dtype, Enum)) or callable(x):
             return Constant(x)
         raise NoRuleError(
             f"{self._name}: an argument of type {type(x).__name__}: derivatives of Numba functions "

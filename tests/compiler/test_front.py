@@ -156,14 +156,14 @@ def test_an_error_is_raised():
 def test_what_is_not_read_is_refused_by_name_and_line():
     def powers(x):
         y = x[0] ** 2
-        x[:: x.size] = 7.0
+        x[:: x[0]] = 7.0
         return y
 
     @device
     def strided(x):
         total = 0
         for i in range(x.size):
-            total += x[::i][0]
+            total += x[:: x[i]][0]
         return total
 
     def called(x):

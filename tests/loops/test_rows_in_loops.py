@@ -1,6 +1,7 @@
 """Rows of the registry in functions with loops: every function of numbers is taken, and its
 derivatives are those of the row."""
 
+import enum
 import math
 
 import numba
@@ -206,3 +207,15 @@ def test_functions_of_whole_arrays():
     np.testing.assert_allclose(
         nbgrad.grad(nbgrad.njit(whole))(x), nbgrad.grad(whole)(x), rtol=1e-12
     )
+
+
+class Kind(enum.Enum):
+    SQUARE = 1
+    CUBE = 2
+
+
+def test_members_of_enumerations_as_arguments():
+    f = nbgrad.njit(lambda x, kind: x * x if kind == Kind.SQUARE else x * x * x)
+    assert f(3.0, Kind.CUBE) == 27.0
+    assert nbgrad.grad(f)(3.0, Kind.SQUARE) == 6.0
+    assert nbgrad.grad(f)(3.0, Kind.CUBE) == 27.0

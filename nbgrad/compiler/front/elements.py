@@ -167,8 +167,8 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
     if isinstance(holder, (Array, Lazy)) and name == "flat":
         from .views import flattened_array  # which reads elements
 
-        is_view = isinstance(holder, Array) and holder.strides is None
-        return replace(flattened_array(emit, holder), mutable=is_view and holder.mutable)
+        is_view = isinstance(holder, Array) and holder.strides is None and holder.mutable
+        return replace(flattened_array(emit, holder), mutable=is_view)
     if isinstance(holder, Number) and name == "item":
         return Known(Method(holder, name))
     if isinstance(holder, Lazy) and name not in ("shape", "size", "ndim", "dtype"):

@@ -80,6 +80,10 @@ class FunctionBuilder:
         count = self._used[hint] = self._used.get(hint, 0) + 1
         return hint if hint and count == 1 else f"{hint}.{count}"
 
+    def is_intermediate(self, name: str) -> bool:
+        """Whether a value has no name yet and no variable stands for it."""
+        return name.startswith(".") and name not in self.bound
+
     def add(self, statement: Statement) -> None:
         self.body.append(statement)
 

@@ -40,8 +40,9 @@ def definition(
 
 def _overloads(function: Any) -> Iterator[Callable]:
     """The functions of Numba that give definitions for types of arguments."""
-    cpu_target.target_context.refresh()
-    context = cpu_target.typing_context
+    target: Any = cpu_target
+    target.target_context.refresh()  # loads the definitions
+    context = target.typing_context
     context.refresh()
     try:
         kind: Any = context.resolve_value_type(function)
@@ -54,13 +55,14 @@ def _overloads(function: Any) -> Iterator[Callable]:
 
 def _type_of(value: Value, is_literal: bool) -> Any:
     """The type of a value in Numba."""
+    from_dtype: Any = numpy_support.from_dtype
     if isinstance(value, Number):
-        return numpy_support.from_dtype(value.dtype)
+        return from_dtype(value.dtype)
     if isinstance(value, Lazy):
-        return types.Array(numpy_support.from_dtype(value.dtype), len(value.shape), "C")
+        return types.Array(from_dtype(value.dtype), len(value.shape), "C")
     if isinstance(value, Array):
         layout = "C" if value.strides is None else "A"
-        dtype = numpy_support.from_dtype(value.place.dtype)
+        dtype = from_dtype(value.place.dtype)
         return types.Array(dtype, len(value.shape), layout, readonly=not value.mutable)
     if isinstance(value, tuple) and not isinstance(value, NamedTuple):
         return types.BaseTuple.from_types([_type_of(x, is_literal) for x in value])
@@ -70,13 +72,13 @@ def _type_of(value: Value, is_literal: bool) -> Any:
         if is_literal and isinstance(value.value, (bool, int, str)):
             return types.literal(value.value)
         if value.is_number:
-            return numpy_support.from_dtype(dtype_of(value.value))
+            return from_dtype(dtype_of(value.value))
         if isinstance(value.value, tuple):
             return types.BaseTuple.from_types([_type_of(Known(x), is_literal) for x in value.value])
         if isinstance(value.value, str):
             return types.unicode_type
         if isinstance(value.value, type) and issubclass(value.value, np.generic):
-            return types.NumberClass(numpy_support.from_dtype(np.dtype(value.value)))
+            return types.NumberClass(from_dtype(np.dtype(value.value)))
         if isinstance(value.value, np.dtype):
-            return types.DType(numpy_support.from_dtype(value.value))
+            return types.DType(from_dtype(value.value))
     return types.undefined  # a function, or what Numba does not have

@@ -73,9 +73,9 @@ class Slice:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A method of an array."""
+    """A method of an array, or of a number."""
 
-    holder: "Array | Lazy"
+    holder: "Array | Lazy | Number"
     name: str
 
 

@@ -256,7 +256,7 @@ class Variables:
             )
             last = self._emit.body[-1] if self._emit.body and self._is_fresh else None
             if isinstance(last, Assign) and last.target == number.operand:
-                if self._is_intermediate(last.target) and last.dtype == variable.dtype:
+                if self._emit.is_intermediate(last.target) and last.dtype == variable.dtype:
                     self._emit.body[-1] = replace(last, target=variable.name)
                     return
             self._emit.add(copy)
@@ -274,15 +274,11 @@ class Variables:
         """An intermediate value under the name of the variable that it is assigned to."""
         body = self._emit.body
         if isinstance(value, Number) and body and isinstance(last := body[-1], (Assign, Load)):
-            if last.target == value.operand and self._is_intermediate(last.target):
+            if last.target == value.operand and self._emit.is_intermediate(last.target):
                 new = self._emit.name(name)
                 body[-1] = replace(last, target=new)
                 return replace(value, operand=new)
         return value
-
-    def _is_intermediate(self, name: str) -> bool:
-        """Whether a value has no name yet and no variable stands for it."""
-        return name.startswith(".") and name not in self._emit.bound
 
     def _bind(self, value: Value) -> None:
         parts = (*value.shape, *(value.strides or ())) if isinstance(value, Array) else value
