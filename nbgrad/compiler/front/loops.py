@@ -16,6 +16,7 @@ from .iteration import (
     Items,
     ParallelRange,
     Range,
+    arrays_of,
     bound,
     items_of,
     made_by,
@@ -112,7 +113,11 @@ class Loops:
         else:
             first, last = Known(0), items.count
         start, stop = bound(self._emit, first), bound(self._emit, last)
+        # The loop stands for the arrays whose elements are items, as a variable does.
+        held = f"the loop over {ast.unparse(node.iter)}"
+        self._variables[held] = arrays_of(items)
         self._looped(node, lambda frame: self._rounds(node, items, start, stop, frame))
+        self._variables.taken(held)
 
     def _rounds(
         self, node: ast.For, items: Items, start: Any, stop: Any, frame: Frame
