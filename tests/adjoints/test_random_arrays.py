@@ -35,7 +35,7 @@ def test_a_view_of_an_array_is_assigned_by_an_index_of_arrays(line):
 @pytest.mark.parametrize(
     "lines",
     [
-        ("    u = v", "    for q in range(2):", "        v = v + b", "    f0 += np.sum((v - u) * v)"),
+        ("    u = v", "    for q in range(2):", "        v = v + b", "    f0 += np.sum(v - u)"),
         ("    u = v", "    if p > 0:", "        v = z", "    f0 += u[0] * s"),
         ("    for f1 in v:", "        v, z = z, v", "        f0 = f0 * 0.5 + f1"),
         ("    for i, f1 in enumerate(v):", "        v = v + z", "        f0 += f1 * i"),

@@ -114,7 +114,7 @@ class Loops:
             first, last = Known(0), items.count
         start, stop = bound(self._emit, first), bound(self._emit, last)
         # The loop stands for the arrays whose elements are items, as a variable does.
-        held = f"the loop over {ast.unparse(node.iter)}"
+        held = f"loop {len(self._frames)}, over {ast.unparse(node.iter)},"
         self._variables[held] = arrays_of(items)
         self._looped(node, lambda frame: self._rounds(node, items, start, stop, frame))
         self._variables.taken(held)
