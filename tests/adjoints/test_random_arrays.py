@@ -30,3 +30,19 @@ def test_arrays_that_may_be_those_of_the_caller_are_not_written(lines):
 @pytest.mark.parametrize("line", ["a[k] = a[::-1]", "a[k] = a", "a[a > 0.0] = a[a > 0.0][::-1]"])
 def test_a_view_of_an_array_is_assigned_by_an_index_of_arrays(line):
     check(Drawn(3, f"{HEAD}    {line}\n", draw_whole(8813).arguments, ("a",)))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("    u = v", "    for q in range(2):", "        v = v + b", "    f0 += np.sum(v - u)"),
+        ("    u = v", "    if p > 0:", "        v = z", "    f0 += u[0] * s"),
+        ("    for f1 in v:", "        v, z = z, v", "        f0 = f0 * 0.5 + f1"),
+        ("    for i, f1 in enumerate(v):", "        v = v + z", "        f0 += f1 * i"),
+        ("    u = v[1:]", "    for q in range(3):", "        v, z = z, v", "    f0 += u[0] * s"),
+    ],
+)  # fmt: skip
+def test_a_variable_keeps_its_array_while_another_one_is_assigned(lines):
+    start = ("f0 = 0.0", "v = 2.0 * a", "z = 1.0 * b", "for p in range(2):")
+    text = HEAD + "".join(f"    {line}\n" for line in (*start, *lines, "return f0"))
+    check(Drawn(3, text, draw_whole(3).arguments, ("a", "b")))

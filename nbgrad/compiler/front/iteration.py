@@ -17,8 +17,8 @@ from .syntax import Unsupported
 from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
-    "Chosen", "Enumerated", "Items", "ParallelRange", "Range", "bound", "chosen", "items_of",
-    "made_by", "one_type", "rounds", "takes",
+    "Chosen", "Enumerated", "Items", "ParallelRange", "Range", "arrays_of", "bound", "chosen",
+    "items_of", "made_by", "one_type", "rounds", "takes",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -64,13 +64,25 @@ class Elements:
     """The elements of an array, or its rows."""
 
     def __init__(self, emit: FunctionBuilder, array: Array):
-        self._emit, self._array = emit, array
+        self._emit, self.array = emit, array
         if not array.shape:
             raise Unsupported("a loop over an array without an axis")
         self.count: Value = array.shape[0]
 
     def at(self, k: Value) -> Value:
-        return element(self._emit, self._array, k)
+        return element(self._emit, self.array, k)
+
+
+def arrays_of(items: Any) -> tuple[Array, ...]:
+    """The arrays whose elements are items."""
+    match items:
+        case Elements():
+            return (items.array,)
+        case Enumerated() | Reversed():
+            return arrays_of(items.items)
+        case Zipped():
+            return tuple(array for each in items.items for array in arrays_of(each))
+    return ()
 
 
 class Scattered:
@@ -104,13 +116,13 @@ class Enumerated:
     """`enumerate(items, start)`"""
 
     def __init__(self, emit: FunctionBuilder, items: "Items", start: Value = Known(0)):  # noqa: B008
-        self._emit, self._items, self._start = emit, items, emit.settled(start)
+        self._emit, self.items, self._start = emit, items, emit.settled(start)
         self.count = items.count
 
     def at(self, k: Value) -> Value:
         is_zero = isinstance(self._start, Known) and self._start.value == 0
         number = k if is_zero else self._emit.operation(operator.add, self._start, k)
-        return number, self._items.at(k)
+        return number, self.items.at(k)
 
 
 class Zipped:
@@ -119,26 +131,26 @@ class Zipped:
     def __init__(self, emit: FunctionBuilder, *items: "Items"):
         if not items:
             raise Unsupported("zip of nothing")
-        self._items = items
+        self.items = items
         counts = [each.count for each in items]
         self.count: Value = counts[0]
         if len(counts) > 1:
             self.count = reduce(lambda x, y: emit.extreme(min, [x, y]), counts)
 
     def at(self, k: Value) -> Value:
-        return tuple(each.at(k) for each in self._items)
+        return tuple(each.at(k) for each in self.items)
 
 
 class Reversed:
     """`reversed(items)`"""
 
     def __init__(self, emit: FunctionBuilder, items: "Items"):
-        self._emit, self._items, self.count = emit, items, items.count
+        self._emit, self.items, self.count = emit, items, items.count
         self._last = emit.settled(emit.operation(operator.sub, self.count, Known(1)))
 
     def at(self, k: Value) -> Value:
         here = self._emit.typed(self._emit.operation(operator.sub, self._last, k))
-        return self._items.at(Number(here.operand, INT, True, here.lasting))
+        return self.items.at(Number(here.operand, INT, True, here.lasting))
 
 
 Items: TypeAlias = Range | Elements | Scattered | Chosen | Enumerated | Zipped | Reversed

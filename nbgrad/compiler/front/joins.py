@@ -5,6 +5,7 @@ from functools import partial, reduce
 
 from ...ir.statements import Statement
 from .emit import FunctionBuilder
+from .rebinding import ArraySlot, array_buffers
 from .variables import Slot, State, Unassigned, Variable, Variables, inner_to, is_same
 
 __all__ = ["Frame", "join", "looped"]
@@ -23,6 +24,8 @@ def join(
     for name in dict.fromkeys(name for state, _ in ends for name in state.known):
         there = [(s.known[name], body) for s, body in ends if name in s.known]
         target = reduce(partial(variables.merged, name), (each for each, _ in there))
+        if any(not is_same(target, each) for each, _ in there) and _is_viewed(target, name, ends):
+            target = variables.fresh(target)
         known[name] = target if len(there) == len(ends) else inner_to(target, name)
         for source, body in there:
             with emit.block() as added:
@@ -36,6 +39,14 @@ def join(
     unsure = frozenset().union(*(state.unsure for state, _ in ends))
     missing = {name for name in known for state, _ in ends if name not in state.known}
     variables.restore(State(known, unsure | missing))
+
+
+def _is_viewed(variable: Variable, name: str, ends: Sequence[tuple[State, object]]) -> bool:
+    """Whether another variable stands for the array of a variable, or for a view of it."""
+    return isinstance(variable, ArraySlot) and any(
+        variable.buffer in array_buffers(each)
+        for state, _ in ends for other, each in state.known.items() if other != name
+    )  # fmt: skip
 
 
 class Frame:
@@ -53,6 +64,7 @@ class Frame:
         self.falls_through = False  # whether the loop ends other than by `break`
         self.broken: Slot | None = None  # the flag that `break` sets, if there is one
         self._missing: dict[str, Unassigned] = {}  # read before any assignment
+        self._viewed: set[str] = set()  # variables whose arrays others stand for, too
 
     def miss(self, error: Unassigned) -> None:
         """A statement reads a variable that nothing has assigned yet. A later one in the loop may:
@@ -64,6 +76,10 @@ class Frame:
         """Before the loop; `ends_by_itself` says that it may have no round."""
         variables, state = self._variables, self._variables.state()
         known, unsure = dict(state.known), state.unsure
+        self._viewed = {
+            name for name, each in known.items()
+            if name not in self._heads and _is_viewed(each, name, [(state, None)])
+        }  # fmt: skip
         # A round may assign a variable, but none takes a value away.
         unsure |= set(self._heads) - set(known)
         for name, kind in self._heads.items():
@@ -87,7 +103,7 @@ class Frame:
         known = self._variables.state().known
         for name, head in self._start.items():
             self._fit(self._heads, name, head, known[name])
-        self._variables.copies.make({name: known[name] for name in self._start})
+        self._copy(known)
         self._heads |= {name: known[name] for name in self._missing if name in known}
         if ends_by_itself:
             self.leave({**known, **self._start})
@@ -103,10 +119,22 @@ class Frame:
                 self._fit(self._behind, name, self._start[name], here)
             else:
                 self._exits[name] = inner_to(here, name)
-        self._variables.copies.make({name: known[name] for name in self._start})
+        self._copy(known)
+
+    def _copy(self, known: dict[str, Variable]) -> None:
+        """Make the copies of arrays, unless the loop is read again."""
+        copies = self._variables.copies
+        if self.is_done:
+            copies.make({name: known[name] for name in self._start})
+        else:
+            copies.taken()
 
     def _fit(self, wanted: dict[str, Variable], name: str, target: Variable, here: Variable):
         if is_same(target, here):
+            return
+        if name in self._viewed:  # the loop has an array of its own, as others keep the one before
+            self._heads[name] = target
+            self.is_done = False
             return
         with self._emit.block():  # a type that is wanted is declared anew
             kind = self._variables.merged(name, target, here)

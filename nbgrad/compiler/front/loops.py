@@ -17,6 +17,7 @@ from .iteration import (
     ParallelRange,
     Range,
     Scattered,
+    arrays_of,
     bound,
     items_of,
     made_by,
@@ -113,7 +114,11 @@ class Loops:
         else:
             first, last = Known(0), items.count
         start, stop = bound(self._emit, first), bound(self._emit, last)
+        # The loop stands for the arrays whose elements are items, as a variable does.
+        held = f"loop {len(self._frames)}, over {ast.unparse(node.iter)},"
+        self._variables[held] = arrays_of(items)
         self._looped(node, lambda frame: self._rounds(node, items, start, stop, frame))
+        self._variables.taken(held)
 
     def _rounds(
         self, node: ast.For, items: Items, start: Any, stop: Any, frame: Frame

@@ -14,9 +14,10 @@ import numpy as np
 from ...ir.statements import New
 from .arrays import count_of, fill, lazy
 from .emit import FunctionBuilder
+from .syntax import Unsupported
 from .values import INT, Array, Number, Place
 
-__all__ = ["ArraySlot", "Copies"]
+__all__ = ["ArraySlot", "Copies", "array_buffers"]
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,19 @@ class Copies:
         own = set(emit.buffers[self._first :])
         sources = {target.name: source.place.buffer for target, source in pairs}
         becomes = {target.name: target.buffer for target, _ in pairs}
+        for name, variable in known.items():
+            held = set(array_buffers(variable)) & set(becomes.values())
+            if held and name not in becomes:
+                target = next(x for x in becomes if becomes[x] in held)
+                raise Unsupported(
+                    f"{target} is assigned again while {name} is its array or a view of it: make "
+                    "a copy with .copy()"
+                )
         for target, source in pairs:
             buffer = source.place.buffer
             others = [
                 name for name, variable in known.items()
-                if name != target.name and buffer in _buffers(variable)
+                if name != target.name and buffer in array_buffers(variable)
                 and not (name in sources and sources[name] != buffer)
             ]  # fmt: skip
             if others:
@@ -98,11 +107,11 @@ class Copies:
             emit.writes.copy(buffer, target.buffer)
 
 
-def _buffers(variable: Any) -> Iterator[str]:
+def array_buffers(variable: Any) -> Iterator[str]:
     """The buffers of the arrays of a variable."""
     if isinstance(variable, tuple):
         for part in variable:
-            yield from _buffers(part)
+            yield from array_buffers(part)
     elif isinstance(variable, Array):
         yield variable.place.buffer
     elif isinstance(variable, ArraySlot):
