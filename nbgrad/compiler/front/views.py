@@ -150,11 +150,6 @@ def _counted(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
     return _not_below_0(emit, emit.cast(from_the_end(emit, bound, length), INT))
 
 
-def _clipped(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
-    """A bound of a slice of positive step, between 0 and the length."""
-    return emit.extreme(min, [length, _counted(emit, bound, length)])
-
-
 def _between(emit: FunctionBuilder, start: Value, stop: "Value | None", length: Number) -> Value:
     """The number of elements of a slice of step 1, from a start that is not below 0."""
     stop = None if stop is None else emit.settled(stop)
