@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..adjoints.build import BOOL, INT, copy, literal, operation
+from ..compiler.forks import with_open_properties
 from ..ir.affine import ZERO, Affine, variable
 from ..ir.statements import (
     Address,
@@ -27,6 +28,7 @@ from .signature import Signature
 __all__ = ["Samples", "samples_of"]
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class Samples:
     """A derivative for all samples: its arrays have leading axes of samples.
