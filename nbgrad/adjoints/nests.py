@@ -21,14 +21,14 @@ __all__ = ["Free", "Level", "affine", "free", "levels_of", "names_defined"]
 
 
 class Level(NamedTuple):
-    """A loop of a nest. `own` is its variable, `axis` counts back; `index` are the statements in
+    """A loop of a nest. `own` is its variable, `axis` counts back; `integers` are the statements in
     front of the next loop, which compute integers."""
 
     axis: Any
     own: str
     low: Any
     high: Any
-    index: tuple[Any, ...]
+    integers: tuple[Any, ...]
 
 
 @dataclass(eq=False)
@@ -133,7 +133,7 @@ def free(
         return None
     if any({x.target for x in totals} & names_of(each) for each in body if each not in totals):
         return None
-    every = [x for level in levels for x in level.index] + list(body)
+    every = [x for level in levels for x in level.integers] + list(body)
     defined = [name for each in every for name in names_defined(each)]
     if len(set(defined)) < len(defined):
         return None

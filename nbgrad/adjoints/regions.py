@@ -178,12 +178,12 @@ class _Emitted:
             names[level.own] = own = self._new(level.own, INT)
             place = affine(start[0]).shifted(start[1]) if is_one else variable(at)
             body.append(Position(own, place.shifted(-shift[-1])))
-            body += [self._renamed(each, names) for each in level.index]
+            body += [self._renamed(each, names) for each in level.integers]
         body += self._region(group, piece.terms, depth + 1, inside, piece.is_zero)
         if is_one:
             return body
-        bounds = [self._bound(bound, made) for bound in (start, stop)]
-        return [*made, For(at, *bounds, tuple(body))]
+        low, high = self._bound(start, made), self._bound(stop, made)
+        return [*made, For(at, low, high, tuple(body))]
 
     def _bound(self, bound: tuple[Any, int], made: list[Any]) -> Any:
         end, offset = bound

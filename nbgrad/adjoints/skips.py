@@ -62,8 +62,8 @@ def skipped_loop(
         if not is_plain or (isinstance(each, Load) and str(each.buffer).endswith(mark)):
             return None
     body = [x for x in with_sums(loop, bars.__contains__).body if isinstance(x, Assign)]
-    copies = [x for x in body if x.body is COPY]
-    reads = {x.operands[0]: x.dtype for x in copies if x.operands[0] in bars}
+    copies: list[tuple[Any, Any]] = [(x.operands[0], x.dtype) for x in body if x.body is COPY]
+    reads = {name: dtype for name, dtype in copies if name in bars}
     own = {x.target for x in body if x.target in bars}
     if not own or not own <= set(reads) or len(reads) > _MOST:
         return None

@@ -285,7 +285,7 @@ class Sweeps:
             return self._reverse_of(loop.adjoint)
         axis = self._new("back")
         self.axes.add(axis)
-        start, stop = 0, None
+        start, stop, rounds = 0, None, ""
         if isinstance(statement, For):
             start, stop = (self._again(x) if isinstance(x, str) else x
                            for x in (statement.start, statement.stop))  # fmt: skip
@@ -313,7 +313,7 @@ class Sweeps:
         mark = self._pieces.shadow("")
         if is_inner and (found := skipped_loop(whole, self._bars, mark, self._new)):
             count = sum(self._nests.words.get(x, 0) for x in (loop.body, *loop.body.items))
-            if loop.rounds and count:
+            if rounds and count:
                 found = self._record.without(rounds, count, found)
             return [*made, *found]
         has_record = self._nests.records(loop, here)
