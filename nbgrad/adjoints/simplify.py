@@ -77,7 +77,7 @@ class _Simplify:
         self._ranges = Ranges(lengths)
         self._same: dict[str, Operand] = {}  # other names of values
         self._pointed: set[Any] = set()  # buffers that are pointers made here
-        self._clipped: dict[str, Operand] = {}  # x, by the names of max(x, 0), and of 0 > x
+        self._clipped: dict[Any, Operand] = {}  # x, by the names of max(x, 0), and of 0 > x
         self.last: dict[str, Operand] = {}
 
     def dtype(self, x: Operand) -> np.dtype:

@@ -105,7 +105,7 @@ def _stepped(
     ends = (
         Known(0) if start is None else _counted(emit, start, length),
         most if start is None else _clipped_back(emit, start, length),
-        length if stop is None else emit.extreme(min, [length, _counted(emit, stop, length)]),
+        length if stop is None else _clipped(emit, stop, length),
         Known(-1) if stop is None else _clipped_back(emit, stop, length),
     )
     low, high, to, back = (emit.cast(x, INT) for x in ends)
@@ -160,15 +160,10 @@ def _between(emit: FunctionBuilder, start: Value, stop: "Value | None", length: 
             less, start = less - start.value, KNOWN_0
         last = emit.operation(operator.add, length, Known(less)) if less else length
     else:
-        last = emit.extreme(min, [length, _counted(emit, stop, length)])
+        last = _clipped(emit, stop, length)
     if start is not KNOWN_0:
         last = emit.operation(operator.sub, last, start)
     return length if last is length else _not_below_0(emit, last)
-
-
-def _clipped(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
-    """A bound of a slice of positive step, between 0 and the length."""
-    return emit.extreme(min, [_counted(emit, bound, length), length])
 
 
 def _clipped_back(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
