@@ -166,6 +166,11 @@ def _between(emit: FunctionBuilder, start: Value, stop: "Value | None", length: 
     return length if last is length else _not_below_0(emit, last)
 
 
+def _clipped(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
+    """A bound of a slice, between 0 and the length."""
+    return emit.extreme(min, [length, _counted(emit, bound, length)])
+
+
 def _clipped_back(emit: FunctionBuilder, bound: Value, length: Number) -> Value:
     """A bound of a slice of negative step, between -1 and the length less 1."""
     bound = emit.cast(from_the_end(emit, emit.settled(bound), length), INT)
