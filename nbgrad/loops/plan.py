@@ -16,8 +16,7 @@ __all__ = ["CallPlan"]
 
 class CallPlan(FunctionPlan):
     """The plan of one call. One that returns a number computes its gradient at once, and the
-    pullback multiplies it; others run again in the pullback, which takes about a third more time
-    than a record that is kept, and no memory in between."""
+    pullback multiplies it; others run again in the pullback, and keep no record in between."""
 
     __slots__ = ("_gradient", "_vector")
     _gradient: Derivative | None
