@@ -145,8 +145,9 @@ class Nest:
         """The value of a sum; LLVM sees a number, as it compares sums of many terms for seconds."""
         if not at.terms:
             return literal(at.const, INT)
-        if at == variable(at.terms[0][0]):
-            return at.terms[0][0]
+        first: Any = at.terms[0][0]
+        if at == variable(first):
+            return first
         total, name = self._new("width"), self._new("width")
         self._made += [Position(total, at), Call("hidden", (total,), (name,), (INT,))]
         return name

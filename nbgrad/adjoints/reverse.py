@@ -238,9 +238,11 @@ class _Reverse:
                 adjoint.add(x, seeds[-1][0])
         start = adjoint.flushed()
         made = [each.target for each in walk(plain.body) if isinstance(each, New)]
+        shapes: dict[Any, Any] = dict(self._shapes)
+        shapes |= {self._shadow(name): shape for name, shape in self._shapes.items()}
         gather = Gather(
             [x for x in plain.body if isinstance(x, (Assign, Position))],
-            self._shapes | {self._shadow(name): shape for name, shape in self._shapes.items()},
+            shapes,
             [self._shadow(x) for x in (*self._private, *made)],
             self._new,
             self._dtypes,

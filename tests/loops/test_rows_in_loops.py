@@ -3,6 +3,7 @@ derivatives are those of the row."""
 
 import enum
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -15,7 +16,7 @@ from nbgrad import special
 from nbgrad.core.primitive import Primitive
 from nbgrad.rules.families.scalar import Elementwise, ScalarCode
 
-ROWS = {name: row for name, row in Primitive.registry.items() if isinstance(row, ScalarCode)}
+ROWS: dict[str, Any] = {name: row for name, row in Primitive.registry.items() if isinstance(row, ScalarCode)}
 # Those of other rows and of operators, which are no functions that a user calls.
 INNER = {
     "scale", "sigmoid_slope", "abs2", "integer_power", "half_power", "stop_gradient", "copy",
@@ -96,11 +97,12 @@ def test_refusals_of_rows():
     with pytest.raises(nbgrad.NoRuleError, match="no derivative in its order"):
         nbgrad.grad(nbgrad.njit(lambda x, n: special.jv(n, x)), 1)(1.0, 0.5)
     with pytest.raises(nbgrad.NoRuleError, match="a call of jv of such arguments"):
-        nbgrad.grad(nbgrad.njit(lambda x: special.jv(x)))(1.0)
+        nbgrad.grad(nbgrad.njit(lambda x: special.jv(x)))(1.0)  # pyright: ignore[reportCallIssue]
 
 
 def test_rules_of_users_ops():
-    op = nbgrad.custom_elementwise("x * y", partials=[lambda x, y, out: 7.0 * y, None])
+    partials: list[Any] = [lambda x, y, out: 7.0 * y, None]
+    op = nbgrad.custom_elementwise("x * y", partials=partials)
     twice = nbgrad.njit(lambda x: op(x, 2.0) + op(x, x))
     assert nbgrad.value_and_grad(twice)(3.0) == (15.0, 35.0)
 
@@ -129,7 +131,7 @@ def test_calls_of_functions_that_numba_refuses():
         assert places.tolist() == marked.tolist() == [0, 2]
     with pytest.raises(ValueError, match="too large"):
         f(np.full(9, 30.0), np.zeros(2, np.int64))
-    with pytest.raises(numba.core.errors.TypingError):
+    with pytest.raises(numba.TypingError):
         nbgrad.njit(lambda x: sorted({1: special.gammaln(x)}))(1.0)
 
 
