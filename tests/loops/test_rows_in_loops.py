@@ -16,7 +16,8 @@ from nbgrad import special
 from nbgrad.core.primitive import Primitive
 from nbgrad.rules.families.scalar import Elementwise, ScalarCode
 
-ROWS: dict[str, Any] = {name: row for name, row in Primitive.registry.items() if isinstance(row, ScalarCode)}
+EVERY: dict[str, Any] = Primitive.registry
+ROWS = {name: row for name, row in EVERY.items() if isinstance(row, ScalarCode)}
 # Those of other rows and of operators, which are no functions that a user calls.
 INNER = {
     "scale", "sigmoid_slope", "abs2", "integer_power", "half_power", "stop_gradient", "copy",
@@ -44,7 +45,7 @@ def test_every_row_of_numbers():
     random = np.random.default_rng(0)
     a, b, lines, values, slopes = [], [], [], [], []
     for name in sorted(set(ROWS) - INNER):
-        row = ROWS[name]
+        row: Any = ROWS[name]
         is_smooth = isinstance(row, Elementwise)
         params = row.samples[0] if is_smooth else {}
         domains = row.domains if is_smooth else [(-2.0, 2.0)] * getattr(row.function, "nin", 1)
@@ -52,7 +53,7 @@ def test_every_row_of_numbers():
             is_smooth and i not in row.refusals and i not in row.conditions
             for i in range(len(domains))
         ]
-        point = [np.float64(random.uniform(*domain)) for domain in domains]
+        point = [np.float64(random.uniform(low, high)) for low, high in domains]
         given = []
         for x, is_needed in zip(point, need, strict=True):
             vector = a if is_needed else b
