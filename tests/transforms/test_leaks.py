@@ -1,6 +1,7 @@
 """Values that outlive their transformation: an error for every use names where they are kept."""
 
 import functools
+import gc
 import threading
 
 import numpy as np
@@ -23,6 +24,15 @@ CALLS = {
     "vjp": lambda f: nbgrad.vjp(f, X)[1](1.0),
     "linearize": lambda f: nbgrad.linearize(f, X)[1](X),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_objects():
+    """What keeps a value is looked for among all objects: leave out those of other tests."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 class Norm:
