@@ -146,6 +146,7 @@ def table(names: list[str], peers: bool, seconds: float = 3.0) -> None:
           " JAX / gradient | Enzyme / gradient | first call, s |")  # fmt: skip
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     ratios: dict[str, list[float]] = {}
+    nbgrad.set_threads(1)
     for name in names:
         start = time.perf_counter()
         own = gradient(name)
