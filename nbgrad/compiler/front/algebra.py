@@ -5,9 +5,24 @@ import math
 import numpy as np
 
 __all__ = [
-    "cholesky", "covariance", "determinant", "inverse", "places_in_order", "places_left",
-    "places_right", "solve_matrix", "solve_vector",
+    "cholesky", "covariance", "determinant", "exchanged", "inverse", "places_in_order",
+    "places_left", "places_right", "solve_matrix", "solve_vector",
 ]  # fmt: skip
+
+
+def exchanged(factors, k):
+    """The row of the pivot of column k, whose elements from k on are exchanged with those of row
+    k."""
+    pivot = k
+    for i in range(k + 1, factors.shape[0]):
+        if abs(factors[i, k]) > abs(factors[pivot, k]):
+            pivot = i
+    if pivot != k:
+        for j in range(k, factors.shape[1]):
+            kept = factors[k, j]
+            factors[k, j] = factors[pivot, j]
+            factors[pivot, j] = kept
+    return pivot
 
 
 def solve_vector(a, b):
@@ -16,17 +31,10 @@ def solve_vector(a, b):
     factors = a.copy()
     x = b.copy()
     for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(factors[i, k]) > abs(factors[pivot, k]):
-                pivot = i
-        if factors[pivot, k] == 0.0:
+        pivot = exchanged(factors, k)
+        if factors[k, k] == 0.0:
             raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
         if pivot != k:
-            for j in range(k, n):
-                kept = factors[k, j]
-                factors[k, j] = factors[pivot, j]
-                factors[pivot, j] = kept
             held = x[k]
             x[k] = x[pivot]
             x[pivot] = held
@@ -50,17 +58,10 @@ def solve_matrix(a, b):
     factors = a.copy()
     x = b.copy()
     for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(factors[i, k]) > abs(factors[pivot, k]):
-                pivot = i
-        if factors[pivot, k] == 0.0:
+        pivot = exchanged(factors, k)
+        if factors[k, k] == 0.0:
             raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
         if pivot != k:
-            for j in range(k, n):
-                kept = factors[k, j]
-                factors[k, j] = factors[pivot, j]
-                factors[pivot, j] = kept
             for c in range(x.shape[1]):
                 held = x[k, c]
                 x[k, c] = x[pivot, c]
@@ -92,16 +93,9 @@ def determinant(a):
     factors = a.copy()
     product = 1.0
     for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(factors[i, k]) > abs(factors[pivot, k]):
-                pivot = i
+        pivot = exchanged(factors, k)
         if pivot != k:
             product = -product
-            for j in range(k, n):
-                kept = factors[k, j]
-                factors[k, j] = factors[pivot, j]
-                factors[pivot, j] = kept
         product *= factors[k, k]
         if factors[k, k] != 0.0:
             for i in range(k + 1, n):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .algebra import exchanged
 from .array_table import axis_of, dtype_from, function_row, known_of, shape_from
 from .arrays import broadcast, in_memory, is_array, lazy, shape_of
 from .elementwise import dtype_of_elements
@@ -160,16 +161,9 @@ def sign_and_logarithm(a):
     sign = 1.0
     total = 0.0
     for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(factors[i, k]) > abs(factors[pivot, k]):
-                pivot = i
+        pivot = exchanged(factors, k)
         if pivot != k:
             sign = -sign
-            for j in range(k, n):
-                kept = factors[k, j]
-                factors[k, j] = factors[pivot, j]
-                factors[pivot, j] = kept
         if factors[k, k] == 0.0:
             sign = 0.0
             total = -np.inf
