@@ -77,8 +77,8 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
     if not isinstance(f, FunctionType):
         trees.require_function("njit", f)
         raise TypeError(
-            f"njit: {getattr(f, '__name__', 'an object')} is of type {type(f).__name__}, and Numba "
-            "compiles functions written with def or lambda: write one that does the same"
+            f"njit: {getattr(f, '__name__', 'an object')} is of type {type(f).__name__}: only "
+            "functions written with def or lambda are compiled; write one that calls it"
         )
     made: Any = with_numba(f, signatures, options)
     if isinstance(made, CPUDispatcher):  # not where Numba is disabled
