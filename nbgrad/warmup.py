@@ -125,12 +125,16 @@ def calls_of(primitive: Primitive, dtype: np.dtype) -> Iterator[Example]:
 
 
 _EQUAL: tuple[tuple[int, ...]] = ((3,),)
-_PAIRS = (((3,), float), (float, (3,)), ((2, 3), (3,)), ((3,), (2, 3)))
+_PAIRS = (
+    ((3,), float), (float, (3,)), ((2, 3), (3,)), ((3,), (2, 3)), ((), float), (float, ()),
+)  # fmt: skip
 
 
 def _layouts(primitive: Elementwise) -> list[tuple]:
-    """Return the common combinations: equal shapes, an array and a number, a matrix and a row."""
-    return [_EQUAL * primitive.arity, *(_PAIRS if primitive.arity == 2 else ())]
+    """Return the common combinations: equal shapes, with and without axes, an array and a number, a
+    matrix and a row."""
+    equal = [shape * primitive.arity for shape in (_EQUAL, ((),))]
+    return [*equal, *(_PAIRS if primitive.arity == 2 else ())]
 
 
 def _is_shape(arg: Any) -> bool:
