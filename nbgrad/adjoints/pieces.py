@@ -1,8 +1,8 @@
 """Loops of independent rounds as loops that run in pieces on several threads.
 
 The number of pieces depends on the work alone, never on the number of threads, and each sum is
-added in one order, so results are the same for any number of threads. What the forward sweep sums
-is added round by round, as in the function itself.
+added in one order, so results are the same for any number of threads. The forward sweep adds
+its sums round by round, as the function itself does.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -35,7 +35,7 @@ def with_calls(body: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def adjoints_of_product(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
-    """What is added to the shadows of a and b; `shadow` gives that of a buffer, or None."""
+    """The calls that add to the shadows of a and b; `shadow` gives that of a buffer, or None."""
     c, a, b, m, n, k, c0, c1, a0, a1, b0, b1 = arguments
     made = []
     if (g := _of(c, shadow)) is None:
@@ -48,7 +48,7 @@ def adjoints_of_product(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
 
 
 def tangents_of_product(arguments: Sequence[Any], dot: Shadow) -> list[Call]:
-    """What is added to the tangent of c; `dot` gives the tangents of a buffer, or None."""
+    """The calls that add to the tangent of c; `dot` gives the tangent of a buffer, or None."""
     c, a, b, *rest = arguments
     if (to := _of(c, dot)) is None:
         return []

@@ -38,7 +38,7 @@ class Group:
     zeros: tuple[tuple[int, int], ...] | None = None
 
     def cuts(self, terms: Sequence[Term], depth: int) -> tuple[list[int], list[int]]:
-        """Where the terms change that add to an element, from the bounds of a level."""
+        """The distances from the bounds of a level at which other terms add to an element."""
         shifts = {term.shift[depth] for term in terms}
         low, high = self.zeros[depth] if self.zeros else (min(shifts), max(shifts))
         return sorted({*shifts, low}), sorted({*shifts, high})

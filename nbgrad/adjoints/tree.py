@@ -180,7 +180,8 @@ def statements_of(item: Any) -> list[Any]:
 
 def between(store: Store, segment: Segment, body: Body) -> set[Segment] | None:
     """The segments from an earlier store to the same element up to a store; None if there is
-    no earlier one in all rounds. What is read elsewhere is restored by the earlier one."""
+    no earlier one in all rounds. Undoing the earlier store restores the element for the other
+    segments."""
     found: set[Segment] = set()
     item: Any = segment
     while True:

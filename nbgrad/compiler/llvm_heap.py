@@ -71,8 +71,8 @@ def declare_room(declared: dict[str, str]) -> str:
 class Heap:
     """The buffers of a function on the heap, which have no memory where it begins.
 
-    LLVM makes registers of the places of their addresses. What is to be freed is in a list beside
-    them: a function with many buffers would else move all of these registers wherever it may raise.
+    LLVM keeps their addresses in registers. A list in memory holds the addresses to be freed, too:
+    otherwise a function with many buffers would move all of these registers wherever it may raise.
     """
 
     def __init__(self, writer: "BodyWriter"):

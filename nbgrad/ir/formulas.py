@@ -27,7 +27,7 @@ class Quotient(str):
 
 
 class Condition(NamedTuple):
-    """What must hold of sizes, and the user's line that it comes from."""
+    """A condition on sizes, and the user's line that it comes from."""
 
     left: int
     relation: str

@@ -7,12 +7,13 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from helpers.loops import control, names
+from helpers.loops import called, control, names
 from helpers.loops.calls import Exact, Pulled, copied, directions, dotted, kinds, moved
 
 import nbgrad
 
-CASES = [*control.CASES, *names.CASES, *names.PLAIN]
+PLAIN = [*names.PLAIN, *called.PLAIN]
+CASES = [*control.CASES, *names.CASES, *called.CASES, *PLAIN]
 
 
 def results(out):
@@ -23,7 +24,7 @@ def results(out):
 
 @pytest.mark.parametrize(("function", "args"), CASES, ids=[f.__name__ for f, _ in CASES])
 def test_value_and_gradient(function, args):
-    is_plain = function in [each for each, _ in names.PLAIN]
+    is_plain = function in [each for each, _ in PLAIN]
     theirs: Any = function if is_plain else numba.njit(function)
     wanted = results(theirs(*copied(args)))
     floats = tuple(i for i, x in enumerate(args) if np.asarray(x).dtype == float)
@@ -67,7 +68,7 @@ def test_named_tuples_and_keywords_as_arguments():
         return edge * scale if shift is None else edge * scale + shift
 
     plain = nbgrad.njit(volume)
-    box = names.Point(1.5, 2.0)
+    box = called.Point(1.5, 2.0)
     value, slope = nbgrad.value_and_grad(plain)(box, scale=3.0)
     assert value == 9.0
     assert [float(x) for x in slope] == [6.0, 4.5]

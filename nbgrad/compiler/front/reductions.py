@@ -127,7 +127,8 @@ def _sum_of_rows(emit: FunctionBuilder, value: Lazy, axis: int, dtype: np.dtype)
         x = emit.cast(value.element(at), dtype).operand
         where = position_of(emit, strides, [*at[:axis], *at[axis + 1 :]])
         emit.add(Store(place.buffer, place.at.plus(where), x, dtype, SUM))
-    # What is read more than once is a copy, which is written once: so no partial sum is recorded.
+    # A result that is read more than once is copied. The copy is written once, so that reverse mode
+    # records no partial sums.
     found = fresh(emit, total.shape, dtype)
     fill(emit, found, lazy(emit, total))
     return found

@@ -201,7 +201,7 @@ class Walk(Loops):
         if len(ends) != 1:
             self._emit.branch(condition, *bodies)
             return
-        # What is left after the part that ends is no part of the branch: its values are read later.
+        # The other part follows the branch instead of being in it, as later code reads its values.
         self._emit.branch(condition, *(body if is_ended(body) else [] for body in bodies))
         self._emit.body += ends[0][1]
 

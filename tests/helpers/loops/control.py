@@ -4,24 +4,20 @@
 
 # ruff: noqa: B905
 
+from functools import partial
+from typing import Any
+
 import numba
 import numpy as np
+
+from .arrays.table import program
 
 _random = np.random.default_rng(7)
 X = _random.normal(size=9)
 Y = _random.uniform(0.5, 2.0, size=7)
 A = _random.normal(size=(4, 5))
-CASES = []
-
-
-def case(*args):
-    """Decorator: a case, with its arguments."""
-
-    def noted(function):
-        CASES.append((function, args))
-        return function
-
-    return noted
+CASES: list[Any] = []
+case = partial(program, CASES)
 
 
 # -- loops ----------------------------------------------------------------------------------------

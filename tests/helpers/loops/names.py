@@ -1,31 +1,22 @@
-"""Programs about variables, types and calls: functions and arguments."""
+"""Programs about variables, types and expressions: functions and arguments."""
 
 # pyright: reportPossiblyUnboundVariable=false, reportOperatorIssue=false
 
 # ruff: noqa: B007, F821, F841, RUF005
 
 import math
-from collections import namedtuple
+from functools import partial
+from typing import Any
 
-import numba
 import numpy as np
 
-from nbgrad import njit
+from .arrays.table import program
+from .control import X
 
-from .control import X, Y
-
-CASES = []
-PLAIN = []  # those which call functions that Numba does not take: Python has the values
-
-
-def case(*args, plain=False):
-    """Decorator: a case, with its arguments."""
-
-    def noted(function):
-        (PLAIN if plain else CASES).append((function, args))
-        return function
-
-    return noted
+CASES: list[Any] = []
+PLAIN: list[Any] = []  # those that call functions that Numba does not take: Python has the values
+case = partial(program, CASES)
+plain_case = partial(program, PLAIN)
 
 
 # -- types of variables ---------------------------------------------------------------------------
@@ -144,7 +135,7 @@ def narrow_float(x, k):
     return s
 
 
-@case(X, 4, plain=True)
+@plain_case(X, 4)
 def assigned_in_the_round_before(x, n):
     s = 0.0
     for i in range(n):
@@ -154,7 +145,7 @@ def assigned_in_the_round_before(x, n):
     return s
 
 
-@case(X, 4, plain=True)
+@plain_case(X, 4)
 def assigned_in_the_outer_round_before(x, n):
     s = 0.0
     for i in range(n):
@@ -233,7 +224,7 @@ def annotated(x):
     return s
 
 
-@case(2.5, plain=True)
+@plain_case(2.5)
 def walrus(x):
     s = 0.0
     while (y := x * x) > 1.0:
@@ -351,254 +342,3 @@ def tuples(a, b, k):
         s += u[0]
     (p, q), r = (t[0], t[1]), t[2]
     return s + p * q * r
-
-
-# -- calls ----------------------------------------------------------------------------------------
-
-
-def plain(x, y=2.0):
-    return x * y + 1.0
-
-
-@numba.njit
-def compiled(x, scale, *, shift=0.5):
-    return math.sin(x) * scale + shift
-
-
-@njit
-def ours(x, n):
-    s = 0.0
-    for _ in range(n):
-        s = s * 0.5 + x * x
-    return s
-
-
-def early(x, limit):
-    for i in range(5):
-        if x > limit:
-            return x * x
-        x = x * 1.3
-    return x
-
-
-def summed(start, *rest):
-    for r in rest:
-        start += r * r
-    return start
-
-
-def applied(f, x, *args):
-    return f(x, *args)
-
-
-def optional(x, scale=None, mode="double"):
-    if scale is None:
-        return x * 3.0
-    if mode == "double":
-        return x * scale * 2.0
-    return x * scale
-
-
-def made(factor):
-    def inner(x):
-        return factor * x * x
-
-    return inner
-
-
-cubic = made(3.0)
-FUNCTIONS = (plain, early)
-Point = namedtuple("Point", "x y")
-
-
-def both(p):
-    return p[0] * p[1], p
-
-
-def moved(point, by):
-    return Point(point.x + by, y=point.y * by)
-
-
-def filled(x, value):
-    for i in range(x.size):
-        x[i] = x[i] * value
-
-
-@case(0.3, 2.6, plain=True)
-def calls_with_keywords_and_defaults(a, b):
-    return (
-        plain(a)
-        + plain(a, y=b)
-        + plain(y=a, x=b)
-        + (compiled(a, b, shift=1.0) + compiled(scale=a, x=b, shift=a))
-    )
-
-
-@case(0.3, 4, plain=True)
-def calls_of_compiled_functions(a, n):
-    return ours(a, n) + ours(a * 2, 2) + numba_sum(a, n)
-
-
-@numba.njit(fastmath=False)
-def numba_sum(a, n):
-    return n * a + ours(a, 1)
-
-
-@case(0.3, 1.1, plain=True)
-def calls_that_return_early(a, limit):
-    s = 0.0
-    for i in range(4):
-        s += early(a + i * 0.2, limit) * early(s, limit)
-    return s
-
-
-@case(0.3, 1.1, plain=True)
-def calls_with_starred_arguments(a, b):
-    t = (a, b)
-    return summed(a) + summed(a, b) + summed(*t, a * b) + plain(*t)
-
-
-@case(0.3, 1.1, plain=True)
-def functions_as_arguments(a, b):
-    return applied(plain, a) + applied(plain, a, b) + applied(early, a, b) + applied(cubic, b)
-
-
-@case(0.3, 1.1, plain=True)
-def functions_in_a_tuple(a, b):
-    s = FUNCTIONS[0](a, b) * FUNCTIONS[1](a, b)
-    return s + cubic(a)
-
-
-@case(0.3, 1.1, plain=True)
-def optional_arguments(a, b):
-    return optional(a) + optional(a, b) + optional(a, scale=b, mode="single") + optional(b, None)
-
-
-@case(0.3, 1.1, plain=True)
-def nested_tuples(a, b):
-    (u, (v, w)), t = both((a, b)), (a, (b, a * b))
-    return u * v + w + t[1][1] * t[1][0] + both((b, a))[1][1]
-
-
-@case(0.3, 1.1, plain=True)
-def named_tuples(a, b):
-    p = Point(a, b)
-    for _ in range(3):
-        p = moved(p, by=p.y)
-    q = p if a > 5.0 else Point(x=b, y=p.x)
-    return p.x * p.y + q.y * q[0]
-
-
-@case(X.copy(), 1.3, plain=True)
-def calls_that_write(x, value):
-    filled(x, value)
-    filled(value=x[0], x=x)
-    return x[0] * x[1] + x[2]
-
-
-@case(X, Y, plain=True)
-def calls_with_arrays_that_return_early(x, y):
-    return first_above(x, 0.1) * first_above(y, 0.9)
-
-
-def first_above(x, limit):
-    for i, v in enumerate(x):
-        if v > limit:
-            return v * i
-    return -1
-
-
-def in_three_ways(x):
-    if x > 1.0:
-        return x * 2.0
-    if x < -1.0:
-        return x * 3.0
-    return x
-
-
-def when_large(x, n):
-    for _ in range(n):
-        if x > 1.0:
-            return x * 2.0
-        x = x * 1.5
-    return x
-
-
-@case(7.3, -2.1, plain=True)
-def two_calls_with_several_exits(a, b):
-    return in_three_ways(a) + in_three_ways(b)
-
-
-@case(1.3, -0.5, plain=True)
-def calls_that_return_early_at_times(a, b):
-    s = 0.0
-    for i in range(4):
-        s += when_large(a + b * i, i) * in_three_ways(s)
-        s += when_large(b * i, 3) + in_three_ways(a - i)
-    return s
-
-
-# -- functions inside of functions ----------------------------------------------------------------
-
-
-@numba.njit
-def steps_of_euler(f, y, n):
-    for i in range(n):
-        y = y + 0.1 * f(y)
-    return y
-
-
-@case(X, 1.3)
-def functions_inside(x, y):
-    scale = 1.0
-    total = 0.0
-
-    def part(i, factor=2.0):
-        if i > 2:
-            return total * y
-        return total + x[i] * factor
-
-    def scaled(v):
-        return v * scale
-
-    square = lambda t: t * t  # noqa: E731
-    for i in range(4):
-        total = part(i) + square(y) * (lambda t, s: t - s * y)(x[0], 0.5)
-    scale = y * 3.0
-    return scaled(total) + np.sum(scaled(x)) + steps_of_euler(lambda t: -t * t, y, 3)
-
-
-def closed_over(factor, vector):
-    return lambda v, *more: (
-        v * factor + (vector[1] * more[0] * (lambda t: t * factor)(v))
-    )  # whose brackets close here
-
-
-@case(1.3, 0.4)
-def lambda_expressions(x, y):
-    return first(x) * second(x, y)
-
-
-first, second = (lambda v: v * v + 1.0, closed_over(2.0, np.arange(3.0)))
-first, second = numba.njit(first), numba.njit(second)
-
-
-# -- lists that become arrays ---------------------------------------------------------------------
-
-
-@case(X, 1.3, 4)
-def comprehensions(x, y, n):
-    powers = np.array([y**i for i in range(n)])
-    large = np.array([v * v for v in x if v > 0.6])
-    total = sum([v for v in x if v > 0.3]) + max(x) * min(powers) + sum(powers, 2)
-    for w in [v * y for v in large]:
-        total += w
-    empty = np.array([v for v in x if v > 1e9])
-    return total + large.size + empty.size + len([k for k in range(n)])
-
-
-@case(X, plain=True)
-def generators(x):
-    i = 2.0
-    table = np.array([[x[k] * v for v in x] for k in range(x.size - 1)])
-    return sum(v * i for i, v in enumerate(x)) * i + table[1, 2] * np.sum(table)
