@@ -24,14 +24,12 @@ from .activity import active_names, under_roots
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
-from .fused import Fused, fusible
 from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
+from .joint_reversal import Fused, fusible
 from .once import first_stores, made_once
-from .pieces import Pieces
-from .plan import Plan, is_dear
 from .positions import Positions
 from .products import adjoints_of_product
 from .record import Record
@@ -40,7 +38,9 @@ from .segments import segmented
 from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
+from .spreads import Pieces
 from .states import State, states
+from .to_record import Plan, is_dear
 from .tree import Segment, bodies, tree
 from .whole import without_pieces
 

@@ -16,11 +16,11 @@ from .build import BOOL, INT, copy, defined_names, literal, names_of, operation,
 from .checkpoints import Checkpoints
 from .layout import Nest, Nests
 from .nests import affine
-from .pieces import Pieces
-from .plan import Plan
 from .products import call_of, with_calls
 from .record import Block, Record
 from .skips import skipped, skipped_loop
+from .spreads import Pieces
+from .to_record import Plan
 from .tree import Body, Loop, Segment, bodies
 
 __all__ = ["Sweeps"]

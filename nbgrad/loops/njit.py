@@ -16,9 +16,9 @@ from . import ruled as ruled
 from . import stand_ins as stand_ins
 from .beyond import run
 from .call import call, look, on_copies
+from .call_plan import CallPlan
 from .calls import Bound
 from .gradients import value_and_gradients
-from .plan import CallPlan
 from .primitive import derived
 from .report import plan_of, source_of
 from .signature import Signature

@@ -7,7 +7,7 @@ from fuzz.derivatives.drawing import draw
 from numba import prange
 
 import nbgrad
-from nbgrad.adjoints import pieces, rounds
+from nbgrad.adjoints import rounds, spreads
 from nbgrad.adjoints.reverse import recorded, value_and_cotangents
 from nbgrad.compiler.front.functions import ArrayType, entry_of
 from nbgrad.ir.spread import Spread
@@ -22,14 +22,15 @@ FLOAT, INT = np.dtype(float), np.dtype(int)
 def many_pieces(monkeypatch):
     """Each independent loop has as many pieces as rounds."""
     for module, name, value in (
-        (pieces, "_LARGE", 0), (pieces, "_SHIFT", 0), (pieces, "_SHARE", 1), (rounds, "_SHORT", 0)
+        (spreads, "_LARGE", 0), (spreads, "_SHIFT", 0), (spreads, "_SHARE", 1),
+        (rounds, "_SHORT", 0),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
 
 
 def test_drawn_programs_in_pieces(many_pieces, monkeypatch):
     made = []
-    monkeypatch.setattr(pieces, "Spread", lambda *args: made.append(args) or Spread(*args))
+    monkeypatch.setattr(spreads, "Spread", lambda *args: made.append(args) or Spread(*args))
     done = 0
     for seed in range(40):
         try:

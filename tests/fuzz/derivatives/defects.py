@@ -4,12 +4,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from unittest.mock import patch
 
-from nbgrad.adjoints import inline, plan, tree
+from nbgrad.adjoints import inline, to_record, tree
 from nbgrad.adjoints.adjoint import Adjoint
 from nbgrad.adjoints.build import Names
-from nbgrad.adjoints.plan import Plan
 from nbgrad.adjoints.positions import Positions
 from nbgrad.adjoints.simplify import _Simplify
+from nbgrad.adjoints.to_record import Plan
 from nbgrad.ir.statements import Load
 
 
@@ -27,7 +27,7 @@ def stale_variables() -> AbstractContextManager:
     """A variable that is assigned later is read again."""
 
     def is_stable(self, statement, segment, body):
-        reads = plan.is_read(statement, self._variables)
+        reads = to_record.is_read(statement, self._variables)
         return True if reads else whole(self, statement, segment, body)
 
     whole = Plan._is_stable

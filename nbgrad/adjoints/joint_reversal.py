@@ -1,4 +1,4 @@
-"""An outermost loop of independent rounds whose rounds run forward and then backward.
+"""Joint reversal of an outermost loop: its independent rounds run forward and then backward each.
 
 So the record is that of one round, and what a round makes is still there. The cotangents of the
 sums of the loop must be known before it runs: the statements behind the loop that compute them are
@@ -15,9 +15,9 @@ from ..ir.walk import walk
 from .build import copy, defined_names, literal, names_of, renamed
 from .gather import Gather
 from .layout import Nests
-from .plan import Plan
 from .rounds import Rounds
 from .sweeps import Sweeps
+from .to_record import Plan
 from .tree import Body, Branch, Loop, Segment, bodies
 
 __all__ = ["Fused", "fusible"]
