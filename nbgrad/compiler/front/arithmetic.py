@@ -8,7 +8,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from . import operators, written
+from . import dtypes, operators, written
 from .arrays import is_array, shape_of
 from .elements import attribute
 from .emit import FunctionBuilder
@@ -32,7 +32,7 @@ for _name in ("add sub mul truediv floordiv mod pow neg pos lt le gt ge eq ne an
 
 def _ufunc(function: Callable, emit: FunctionBuilder, *operands: Value) -> Value:
     """A ufunc for an operator: its operands have one dtype, also that of its result."""
-    dtype = emit.common(operands)
+    dtype = dtypes.of_ufunc(*map(emit.dtype, operands))
     if dtype == BOOL or (function is operator.truediv and dtype.kind != "f"):
         raise Unsupported(f"a ufunc of {dtype}: use the operator")
     numbers = [emit.cast(operand, dtype) for operand in operands]
@@ -40,7 +40,7 @@ def _ufunc(function: Callable, emit: FunctionBuilder, *operands: Value) -> Value
 
 
 def _compared(function: Callable, emit: FunctionBuilder, *operands: Value) -> Value:
-    dtype = emit.common(operands)
+    dtype = dtypes.of_ufunc(*map(emit.dtype, operands))
     return emit.operation(function, *(emit.cast(operand, dtype) for operand in operands))
 
 
@@ -56,15 +56,15 @@ for _each in "less=lt less_equal=le greater=gt greater_equal=ge equal=eq not_equ
 
 
 def _power(emit: FunctionBuilder, x: Value, y: Value) -> Value:
-    """np.power and math.pow of floats, by the C library."""
+    """np.power of floats, by the C library."""
     if emit.dtype(x).kind != "f" and emit.dtype(y).kind != "f":
         raise Unsupported("a power of integers by this function: use x ** y")
-    return library("pow", 2, DOUBLE, emit, x, y)
+    return library("pow", 2, SINGLE, emit, x, y)
 
 
 def _math_power(emit: FunctionBuilder, x: Value, y: Value) -> Value:
     if emit.dtype(y).kind != "f" and emit.dtype(x).kind == "f":
-        return emit.operation(operator.pow, x, y)
+        return emit.operation(operator.pow, emit.cast(x, DOUBLE), y)
     return library("pow", 2, DOUBLE, emit, x, y)
 
 
@@ -110,7 +110,7 @@ SCALARS |= {
 def _written(function: Callable, emit: FunctionBuilder, *operands: Value) -> Value:
     from .calls import called  # which calls these
 
-    given = floats(emit, operands)
+    given = floats(emit, operands, SINGLE)
     kinds = tuple(emit.dtype(x) for x in given)
     return emit.cast(called(emit, entry_of(function, kinds), given), kinds[0])
 
@@ -207,7 +207,7 @@ SCALARS |= {
 def _remainder(name: str, emit: FunctionBuilder, *operands: Value) -> Value:
     """np.fmod or np.remainder, which keep the dtype of integers."""
     arity(name, operands, 2)
-    dtype = emit.common(operands)
+    dtype = dtypes.of_ufunc(*map(emit.dtype, operands))
     dtype = np.dtype(np.int8) if dtype == BOOL else dtype
     both = [emit.cast(operand, dtype) for operand in operands]
     if dtype.kind == "f" and name == "modulo":

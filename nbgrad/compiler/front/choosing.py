@@ -7,7 +7,7 @@ import numpy as np
 
 from .array_table import function_row, known_of
 from .arrays import is_array
-from .elementwise import each_element, loop_dtype
+from .elementwise import dtype_of_elements, each_element, loop_dtype
 from .emit import FunctionBuilder
 from .scalars import SCALARS
 from .syntax import Unsupported
@@ -107,4 +107,7 @@ def clip(emit: FunctionBuilder, a: Value, a_min: Value, a_max: Value) -> Value:
         found = _larger(emit, found, a_min)
     if known_of(a_max if isinstance(a_max, Known) else KNOWN_0, "a bound") is not None:
         found = _smaller(emit, found, a_max)
-    return found
+    if not is_array(a):
+        return found
+    dtype = dtype_of_elements(emit, a)
+    return _each(emit, lambda x: emit.cast(x, dtype), [found])

@@ -8,7 +8,9 @@ import numpy as np
 from .syntax import Unsupported
 from .values import BOOL, DOUBLE, INT, SINGLE, UINT
 
-__all__ = ["COMPARISONS", "NAMES", "SHIFTS", "common", "integer", "operand_dtypes"]
+__all__ = [
+    "COMPARISONS", "NAMES", "SHIFTS", "common", "integer", "of_ufunc", "operand_dtypes",
+]  # fmt: skip
 
 NAMES: dict[Callable, str] = {
     operator.add: "add", operator.sub: "subtract", operator.mul: "multiply",
@@ -42,6 +44,11 @@ def _floating(*dtypes: np.dtype) -> np.dtype:
 def common(x: np.dtype, y: np.dtype) -> np.dtype:
     """The dtype that two values of one variable have."""
     return x if x == y else np.result_type(x, y)
+
+
+def of_ufunc(*dtypes: np.dtype) -> np.dtype:
+    """The dtype that a ufunc computes with: an integer takes that of the floats beside it."""
+    return np.result_type(*([x for x in dtypes if x.kind == "f"] or dtypes))
 
 
 def operand_dtypes(function: Callable, x: np.dtype, y: np.dtype) -> tuple[np.dtype, np.dtype]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import dtypes
 from .arrays import broadcast, lazy
 from .emit import FunctionBuilder
 from .syntax import Unsupported
@@ -28,9 +29,10 @@ def array_operation(emit: FunctionBuilder, function: Callable, operands: Sequenc
         return matmul(emit, *operands)
     if function is operator.not_:
         raise Unsupported("the truth of an array: use np.any or np.all")
-    if function not in _ARITHMETIC:
+    dtype = dtypes.of_ufunc(*(dtype_of_elements(emit, x) for x in operands))
+    is_quotient = function is operator.truediv and dtype.kind == "f"
+    if function not in _ARITHMETIC and not is_quotient:
         return each_element(emit, lambda *xs: emit.operation(function, *xs), operands)
-    dtype = loop_dtype(emit, operands)
     if function in (operator.floordiv, operator.mod) and dtype == BOOL:
         dtype = np.dtype(np.int8)
     is_power = function is operator.pow and isinstance(operands[1], Known)
@@ -47,8 +49,7 @@ def array_operation(emit: FunctionBuilder, function: Callable, operands: Sequenc
 
 def loop_dtype(emit: FunctionBuilder, operands: Sequence[Value]) -> np.dtype:
     """The dtype that NumPy computes with."""
-    dtypes = [dtype_of_elements(emit, x) for x in operands]
-    dtype = np.result_type(*dtypes)
+    dtype = np.result_type(*(dtype_of_elements(emit, x) for x in operands))
     return DOUBLE if dtype.kind == "f" and dtype.itemsize < 4 else dtype
 
 

@@ -184,7 +184,12 @@ def var(
     else:
         middle = center
     apart = emit.operation(operator.sub, value, middle)
-    square = each_element(emit, lambda x: emit.operation(operator.mul, x, x), [apart])
+
+    def squared(x: Value) -> Value:
+        found = emit.operation(operator.mul, x, x)
+        return emit.cast(found, DOUBLE) if where is None else found  # as Numba does for float32
+
+    square = each_element(emit, squared, [apart])
     total = sum_(emit, square, axis, keepdims)
     count = emit.operation(operator.sub, _count(emit, value, where), ddof)
     return emit.operation(operator.truediv, total, count)

@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,13 @@ def scalar_arguments(
 def floats(
     emit: FunctionBuilder, operands: Sequence[Value], short: np.dtype = DOUBLE
 ) -> list[Number]:
-    """Numbers as floats of one dtype; integers of up to 16 bits as `short`."""
-    dtype = emit.dtype(operands[0])
-    for operand in operands[1:]:
-        dtype = dtypes.operand_dtypes(operator.add, dtype, emit.dtype(operand))[0]
+    """Numbers as floats of one dtype; integers of up to 16 bits as `short`, which is single
+    precision for the functions of NumPy."""
+    given = [emit.dtype(operand) for operand in operands]
+    if short == SINGLE:
+        dtype = dtypes.of_ufunc(*given)
+    else:
+        dtype = reduce(lambda x, y: dtypes.operand_dtypes(operator.add, x, y)[0], given)
     if dtype.kind != "f":
         dtype = short if all(emit.dtype(x) in _SHORT for x in operands) else DOUBLE
     return [emit.cast(operand, dtype) for operand in operands]
@@ -150,7 +153,7 @@ for _name in ("floor", "ceil", "trunc"):
 def _extreme(name: str, emit: FunctionBuilder, *operands: Value) -> Value:
     """np.maximum and its like."""
     arity(name, operands, 2)
-    dtype = emit.common(operands)
+    dtype = dtypes.of_ufunc(*map(emit.dtype, operands))
     both = [emit.cast(operand, dtype) for operand in operands]
     better = "greater_equal" if name in ("maximum", "fmax") else "less_equal"
     x, y = both
