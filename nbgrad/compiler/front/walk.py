@@ -235,15 +235,25 @@ class Walk(Loops):
             case ast.Name(id=name):
                 self._variables[name] = value
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                parts = members(value)
-                if len(parts) != len(targets):
-                    raise Unsupported("unpacking another number of values")
-                for each, part in zip(targets, parts, strict=True):
+                for each, part in zip(targets, self._unpacked(value, len(targets)), strict=True):
                     self._target(each, part)
             case ast.Subscript(value=holder, slice=at):
                 set_element(self._emit, self._value(holder), self._value(at), value)
             case _:
                 refuse(target)
+
+    def _unpacked(self, value: Value, count: int) -> Sequence[Value]:
+        """The parts of a tuple, or the elements or rows of an array."""
+        emit = self._emit
+        if isinstance(value, Array) and value.shape:
+            other = emit.operation(operator.ne, value.shape[0], Known(count))
+            text = f"unpacking an array whose length is not {count}"
+            emit.branch(emit.truth(other), [Raise("ValueError", text)], [])
+            return [emit.settled(element(emit, value, Known(i))) for i in range(count)]
+        parts = members(value)
+        if len(parts) != count:
+            raise Unsupported("unpacking another number of values")
+        return parts
 
 
 def _is_bound(targets: Sequence[ast.expr]) -> bool:

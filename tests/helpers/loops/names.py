@@ -342,3 +342,15 @@ def tuples(a, b, k):
         s += u[0]
     (p, q), r = (t[0], t[1]), t[2]
     return s + p * q * r
+
+
+@case(X, np.array([[0, 1], [1, 1], [2, 0]]))
+def unpacked_arrays(x, edges):
+    a, b = x[:2]
+    s = a * b
+    for i, (p, q) in enumerate(edges):
+        s += x[p] * x[q] * i
+    for p, q in edges:
+        x[p], x[q] = x[1:3] * a
+    first, _, last = edges
+    return s * x[first[0]] + x[last[0]] * b
