@@ -13,7 +13,7 @@ from ..ir.reductions import SUM
 from ..ir.scalar import Apply
 from ..ir.statements import Accumulate, Assign, Call, For, If, Load, PointTo, Position, Store
 from ..ir.walk import inner
-from .build import BOOL, COPY, literal, names_of, operation
+from .build import BOOL, COPY, defined_names, literal, names_of, operation
 from .partials import only_computes
 from .sums import with_sums
 
@@ -41,12 +41,25 @@ def skipped(
         return None
     condition = new("flows", BOOL)
     zero = literal(0, load.dtype)
-    inside = (store, *local, *rest)
+    before = _computing(load, local)
+    inside = (store, *(x for x in local if x not in before), *rest)
     return [
+        *before,
         load,
         operation(condition, "not_equal", (load.target, zero), BOOL, load.dtype),
         If(condition, inside, is_skip=True),
     ]
+
+
+def _computing(statement: Any, local: Sequence[Any]) -> list[Any]:
+    """The statements of `local` that compute what a statement reads, such as a subscript."""
+    found: list[Any] = []
+    read = names_of(statement)
+    for each in reversed(local):
+        if read.intersection(defined_names([each])):
+            found.insert(0, each)
+            read |= names_of(each)
+    return found
 
 
 def skipped_loop(

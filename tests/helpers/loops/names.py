@@ -354,3 +354,13 @@ def unpacked_arrays(x, edges):
         x[p], x[q] = x[1:3] * a
     first, _, last = edges
     return s * x[first[0]] + x[last[0]] * b
+
+
+@case(np.array([[0.5, 1.0, 2.0], [0.3, 0.4, 0.7], [1.5, 0.2, 0.1]]), 1)
+def subscript_of_a_cotangent_that_may_be_0(m, n):
+    while True:
+        if n:
+            break
+        for r in range(2, 2):
+            m[r - 1, r] = math.atan2(0.5, m[r, r])
+    return m[0, 1] * m[0, 2]
