@@ -193,8 +193,13 @@ def _logical(name: str, emit: FunctionBuilder, *operands: Value) -> Value:
     return emit.applied(name, [emit.truth(operand) for operand in operands], BOOL)
 
 
+def _type(emit: FunctionBuilder, x: Value) -> Value:
+    """type(x), as in type(x)(0): the class that converts to the dtype of a number."""
+    return Known(emit.dtype(x).type)
+
+
 SCALARS |= {
-    divmod: _pair, sum: _sum, len: _length,
+    type: _type, divmod: _pair, sum: _sum, len: _length,
     builtins.min: partial(_smallest, builtins.min), builtins.max: partial(_smallest, builtins.max),
     np.logical_and: partial(_logical, "and"), np.logical_or: partial(_logical, "or"),
     np.logical_xor: partial(_logical, "xor"), np.logical_not: partial(_logical, "invert"),

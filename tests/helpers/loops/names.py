@@ -364,3 +364,12 @@ def subscript_of_a_cotangent_that_may_be_0(m, n):
         for r in range(2, 2):
             m[r - 1, r] = math.atan2(0.5, m[r, r])
     return m[0, 1] * m[0, 2]
+
+
+@case(X, 1.5)
+def dtypes_by_type(x, k):
+    T = type(k)
+    s = T(1)
+    for i in range(x.size):
+        s += type(i)(k) * x[i] / T(2)
+    return s
