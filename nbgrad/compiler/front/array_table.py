@@ -9,6 +9,7 @@ from numba.core import types
 
 from .arrays import require
 from .emit import FunctionBuilder
+from .refusals import COMPLEX
 from .syntax import Unsupported
 from .values import INT, Known, Number, Value
 
@@ -82,9 +83,12 @@ def dtype_from(value: "Value | None", default: np.dtype) -> np.dtype:
     if isinstance(found, types.Type):
         found = str(found).replace("boolean", "bool")
     try:
-        return np.dtype(found)
+        dtype = np.dtype(found)
     except TypeError:
         raise Unsupported(f"{found!r} as a dtype") from None
+    if dtype.kind == "c":
+        raise Unsupported(COMPLEX)
+    return dtype
 
 
 def shape_from(emit: FunctionBuilder, shape: Value) -> tuple[Number, ...]:

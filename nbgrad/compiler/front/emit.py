@@ -31,6 +31,7 @@ from ...ir.statements import (
 )
 from . import dtypes, operators
 from .folding import constant_result
+from .refusals import COMPLEX
 from .syntax import Unsupported
 from .values import (
     BOOL,
@@ -107,6 +108,8 @@ class FunctionBuilder:
             found = literal(value.value, dtype)
             assert found is not None
             return Number(found, dtype, natural=value.value >= 0)
+        if isinstance(value, Known) and isinstance(value.value, complex):
+            raise Unsupported(COMPLEX)
         kinds = {tuple: "a tuple", Known: getattr(value, "value", "")}
         raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 

@@ -5,7 +5,9 @@ from typing import Any, NoReturn
 
 from .syntax import Unsupported
 
-__all__ = ["described", "growing", "refuse"]
+__all__ = ["COMPLEX", "described", "growing", "refuse"]
+
+COMPLEX = "a complex number: use two numbers or arrays of floats"
 
 _LIST = "np.array([...]) of a list makes an array of it"
 _WORDS: dict[str, str] = {
