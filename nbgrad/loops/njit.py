@@ -12,6 +12,7 @@ from ..core.fillable import Filled
 from ..errors import NoRuleError
 from ..transforms import trees
 from ..transforms.direct import register
+from . import recorded as recorded
 from . import ruled as ruled
 from . import stand_ins as stand_ins
 from .beyond import run

@@ -31,7 +31,7 @@ from ..rules.layout import astype
 from ..rules.nondiff import stop_row
 from ..transforms.elementwise import UserElementwise
 
-__all__ = ["found", "lend", "recorded_rule"]
+__all__ = ["found", "lend", "recorded_rule", "scalar_code"]
 
 _ROOMS = ("nbgrad.rules.", "nbgrad.special.", "nbgrad.stats.", "nbgrad.nn.")
 _OF_ELEMENTS = (
@@ -116,11 +116,11 @@ def _formula(symbol: Symbol) -> Expr:
         return arg(NAMES[0])
     if not isinstance(primitive, ScalarCode) or symbol.aval.shape:
         raise Unsupported(f"{primitive.name} of numbers: use a loop")
-    return _scalar_code(primitive, tuple(symbol.params.items()))
+    return scalar_code(primitive, tuple(symbol.params.items()))
 
 
 @cache
-def _scalar_code(primitive: Any, params: tuple) -> Expr:
+def scalar_code(primitive: Any, params: tuple) -> Expr:
     body = body_of(primitive, dict(params))
     names = tuple(arg(name) for name in NAMES[: getattr(primitive, "arity", 1)])
     if not isinstance(primitive, Elementwise) and primitive is not stop_row:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Aval, bind, shape_of
+from ..ir.sizes import is_dynamic
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -29,7 +30,8 @@ def taken(x, places: np.ndarray, axis: int):
 def taken_of(arrays: Sequence, places: np.ndarray, axis: int):
     """`taken` of the concatenation of arrays along `axis`."""
     ends = np.cumsum([shape_of(x)[axis] for x in arrays])
-    runs = _runs(places, ends) if sum(x.size for x in arrays) > _SHORT else None
+    size = sum(x.size for x in arrays)
+    runs = _runs(places, ends) if is_dynamic(size) or size > _SHORT else None
     if runs is None:
         x = np.concatenate(arrays, axis=axis) if len(arrays) > 1 else arrays[0]
         return np.take(x, places, axis)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 __all__ = [
-    "cholesky", "covariance", "determinant", "exchanged", "inverse", "places_in_order",
-    "places_left", "places_right", "solve_matrix", "solve_vector",
+    "cholesky", "covariance", "determinant", "exchanged", "inverse", "orthogonal",
+    "places_in_order", "places_left", "places_right", "solve_matrix", "solve_vector",
 ]  # fmt: skip
 
 
@@ -123,6 +123,43 @@ def cholesky(a):
                 part -= factor[i, k] * factor[j, k]
             factor[i, j] = part / root
     return factor
+
+
+def orthogonal(a):
+    """Factors Q and R of a matrix, by Householder's reflections with the signs of LAPACK."""
+    m, n = a.shape
+    count = min(m, n)
+    r = a.copy()
+    normals = np.zeros((count, m))
+    scales = np.zeros(count)
+    for j in range(count):
+        below = 0.0
+        for i in range(j + 1, m):
+            below += r[i, j] * r[i, j]
+        if below > 0.0:
+            beta = math.sqrt(r[j, j] * r[j, j] + below)
+            if r[j, j] >= 0.0:
+                beta = -beta
+            scales[j] = (beta - r[j, j]) / beta
+            normals[j, j] = 1.0
+            for i in range(j + 1, m):
+                normals[j, i] = r[i, j] / (r[j, j] - beta)
+            reflect(r, normals, j, scales[j])
+    q = np.zeros((m, count))
+    for j in range(count - 1, -1, -1):
+        q[j, j] = 1.0
+        reflect(q, normals, j, scales[j])
+    return q, np.triu(r[:count])
+
+
+def reflect(x, normals, j, scale):
+    """The columns of x from j on, reflected."""
+    for c in range(j, x.shape[1]):
+        total = 0.0
+        for i in range(j, x.shape[0]):
+            total += normals[j, i] * x[i, c]
+        for i in range(j, x.shape[0]):
+            x[i, c] -= scale * total * normals[j, i]
 
 
 def covariance(m):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from ...ir.statements import Address, Call, Function, Store
+from ...ir.statements import Address, Call, Function, Raise, Store
 from ...ir.walk import walk
 from . import arithmetic as arithmetic
 from .arrays import in_memory, is_array
@@ -25,7 +25,15 @@ from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
 from .values import BOOL, Known, Value, named_tuple, rebuilt
 
-__all__ = ["call", "called", "defined", "read_in_place"]
+__all__ = ["call", "called", "defined", "read_in_place", "record_arrays"]
+
+_recorders: list[Callable[..., Callable[..., Value] | None]] = []
+
+
+def record_arrays(find: Callable[..., Callable[..., Value] | None]) -> None:
+    """Have calls that this room does not take written by `find(function, operands, named)`, a
+    function of the builder and of these."""
+    _recorders.append(find)
 
 
 def call(
@@ -33,6 +41,26 @@ def call(
     named: Mapping[str, Value] = MappingProxyType({}),
 ) -> Value:  # fmt: skip
     """A call of a function that is known at compile time."""
+    others = [other for find in _recorders if (other := find(function, operands, named))]
+    if not others:
+        return _call(emit, function, operands, named)
+    held = emit.mark()
+    try:
+        return _call(emit, function, operands, named)
+    except Unsupported as refused:
+        for other in others:
+            emit.reset(held)
+            try:
+                return other(emit, function, operands, named)
+            except Unsupported as unfit:
+                refused.__cause__ = unfit
+        emit.reset(held)
+        raise refused
+
+
+def _call(
+    emit: FunctionBuilder, function: Any, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
     from .array_calls import array_call  # which calls functions of numbers
 
     function = stand_in(function, operands, named)
@@ -73,9 +101,14 @@ def defined(
     if python is None:
         raise Unsupported(described(function))
     try:
-        return _function(emit, python, bound(python, operands, named))
+        found = _function(emit, python, bound(python, operands, named))
     except (Unsupported, ImportError) as refused:
         raise Unsupported(described(function)) from refused
+    last = emit.body[-1] if emit.body else None
+    if isinstance(last, Call) and isinstance(last.function, Function):
+        if any(isinstance(x, Raise) for x in last.function.body):
+            raise Unsupported(described(function))  # for all such arguments
+    return found
 
 
 def _each(

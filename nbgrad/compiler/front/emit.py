@@ -97,6 +97,15 @@ class FunctionBuilder:
         finally:
             self.body = outside
 
+    def mark(self) -> tuple[list[Statement], int, int, int]:
+        """Where the statements end, for `reset`."""
+        return list(self.body), len(self.top), len(self.buffers), len(self.held)
+
+    def reset(self, mark: tuple[list[Statement], int, int, int]) -> None:
+        """Take back what was written since `mark` was called at the same place."""
+        self.body[:], tops, buffers, held = mark
+        del self.top[tops:], self.buffers[buffers:], self.held[held:]
+
     # -- values -----------------------------------------------------------------------------------
 
     def typed(self, value: Value) -> Number:

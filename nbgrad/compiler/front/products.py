@@ -37,6 +37,8 @@ from .views import transposed
 
 __all__ = ["matmul", "outer"]
 
+_REDUCED = Known("reduced")
+
 
 def _dense(emit: FunctionBuilder, x: Value) -> Lazy:
     """An array whose elements are read several times."""
@@ -278,6 +280,18 @@ def det(emit: FunctionBuilder, a: Value) -> Value:
 @function_row(np.linalg.cholesky)
 def cholesky(emit: FunctionBuilder, a: Value) -> Value:
     return read(emit, algebra.cholesky, _square(emit, a, "cholesky"))
+
+
+@function_row(np.linalg.qr)
+def qr(emit: FunctionBuilder, a: Value, mode: Value = _REDUCED) -> Value:
+    wanted = known_of(mode, "a mode")
+    if wanted not in ("reduced", "r"):
+        raise Unsupported(f"np.linalg.qr with mode {wanted!r}")
+    matrix = in_memory(emit, a)
+    if not isinstance(matrix, Array) or len(matrix.shape) != 2 or matrix.place.dtype != DOUBLE:
+        raise Unsupported("np.linalg.qr of other arrays than matrices of float64")
+    factors = read(emit, algebra.orthogonal, matrix)
+    return factors[1] if wanted == "r" else factors  # pyright: ignore
 
 
 @function_row(np.cov)

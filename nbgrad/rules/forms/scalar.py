@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import Symbol
-from ...eager.emission import body_of
 from ..dtypes import BOOL, INT, kind_of
 
 
@@ -21,7 +20,7 @@ def elementwise(primitive: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
             _truth(graph, v) if kind == BOOL else _typed(graph, symbol, x, v, kind)
             for x, v, kind in zip(symbol.args, args, types, strict=True)
         ]
-    body = body_of(primitive, params, whole)
+    body = graph.body_of(primitive, params, whole)
     if whole and primitive.requires:
         condition, message = primitive.requires
         holds = graph.map(condition, typed, BOOL, symbol.shape)

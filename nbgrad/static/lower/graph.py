@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ...eager.emission import body_of
 from ...ir.affine import Axis
 from ...ir.functions import Constant
 from ...ir.naming import power_of, tagged
@@ -128,6 +129,10 @@ class Graph:
         )
 
     # -- elementwise --------------------------------------------------------------------------
+
+    def body_of(self, primitive: Any, params: dict, whole: bool) -> Expr:
+        """The scalar code of an elementwise primitive; with `whole`, that for integers."""
+        return body_of(primitive, params, whole)
 
     def map(
         self, body: Expr | str, args: Sequence[Value], dtype: DTypeLike, shape: tuple | None = None

@@ -25,7 +25,7 @@ from .sums import with_sums_in_place
 from .values import Value
 
 
-class _Lowering(Graph):
+class Lowering(Graph):
     """A graph with loops and choices, whose programs are lowered, too."""
 
     def loop(self, symbol: Symbol, args: Sequence[Value]) -> Value:
@@ -53,7 +53,21 @@ class _Lowering(Graph):
 
 def lower(program: Program) -> tuple[Graph, list[Value]]:
     """The graph and its outputs. Raises TraceError for an eager-only row."""
-    graph, here = _Lowering(), naming()
+    graph = Lowering()
+    outputs = fill(graph, program)
+    checked = [ok for ok, _ in graph.checks]
+    count = len(outputs)
+    values = with_rolls_as_views(graph, [*outputs, *checked])
+    values = with_sums_in_place(graph, with_halos(graph, values))
+    values = with_totals_of_blocks(graph, values)
+    outputs, oks = values[:count], values[count:]
+    graph.checks = [(ok, message) for ok, (_, message) in zip(oks, graph.checks, strict=True)]
+    return graph, outputs
+
+
+def fill(graph: Graph, program: Program) -> list[Value]:
+    """Make the values of a program; the outputs."""
+    here = naming()
     if here is not None:
         here.line = lambda: graph.line
     known: dict[Symbol, Value] = {}
@@ -64,17 +78,9 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
     for symbol in program.equations:
         graph.line = symbol.line or graph.line
         known[symbol] = _lowered(graph, symbol, known)
-    outputs = [
+    return [
         known[out] if isinstance(out, Symbol) else _constant(graph, out) for out in program.outputs
     ]
-    checked = [ok for ok, _ in graph.checks]
-    count = len(outputs)
-    values = with_rolls_as_views(graph, [*outputs, *checked])
-    values = with_sums_in_place(graph, with_halos(graph, values))
-    values = with_totals_of_blocks(graph, values)
-    outputs, oks = values[:count], values[count:]
-    graph.checks = [(ok, message) for ok, (_, message) in zip(oks, graph.checks, strict=True)]
-    return graph, outputs
 
 
 def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:

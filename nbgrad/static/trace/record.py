@@ -40,8 +40,9 @@ class Recorder(Builder):
     """A builder for programs. It makes captured arrays inputs, tracks which values are Python
     numbers, and stores the user's lines."""
 
-    def __init__(self, level: int):
+    def __init__(self, level: int, most: int | None = None):
         super().__init__(level, hands_out=True)
+        self._most = most  # ops that are recorded
         self.captured = Captures()
         self.fixed = Fixed()
         self.checked: dict[Symbol, None] = {}  # ops that raise for some positions
@@ -61,6 +62,10 @@ class Recorder(Builder):
         args = symbols
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
+        if self._most is not None and len(self._known) > self._most:
+            raise TraceError(
+                f"it takes more than {self._most} ops, perhaps in a loop over elements"
+            )
         if primitive.operator and isinstance(symbol, Symbol):
             symbol.weak = symbol.weak or all(map(_is_weak, args))
         if primitive.checks:
@@ -128,16 +133,18 @@ def argument(recorder: Builder, symbol: Symbol, op: str) -> Symbol:
 
 
 def trace(
-    f: Callable, name: str, avals: Sequence[Aval], weak: Sequence[bool], rebuild: Callable
-) -> Program:
-    """Record `f` for arguments with these avals; `weak` says which are Python numbers.
+    f: Callable, name: str, avals: Sequence[Aval], weak: Sequence[bool], rebuild: Callable,
+    most: int | None = None,
+) -> Program:  # fmt: skip
+    """Record `f` for arguments with these avals; `weak` says which are Python numbers, `most` how
+    many ops there may be.
 
     `rebuild` makes the positional and keyword arguments from symbols. Raises TraceError if the
     function needs a value, or returns something else than arrays.
     """
     _traced = gate.traced
     with new_level(None, "compile", f) as level:
-        recorder = Recorder(level)
+        recorder = Recorder(level, most)
         inputs = [recorder.input(*pair) for pair in zip(avals, weak, strict=True)]
         args, options = rebuild([argument(recorder, x, "the compiled function") for x in inputs])
         held = [x for x in trees.flatten((args, options))[0] if not isinstance(x, NUMBERS)]

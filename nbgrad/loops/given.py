@@ -1,0 +1,84 @@
+"""The arguments of a call that is recorded: what stands for arrays and for lengths."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..compiler.front.arrays import in_memory, shape_of
+from ..compiler.front.elementwise import dtype_of_elements
+from ..compiler.front.emit import FunctionBuilder
+from ..compiler.front.syntax import Unsupported
+from ..compiler.front.values import Array, Known, Lazy, NamedTuple, Number, Slice, Value
+from ..core.primitive import Aval
+from ..ir.statements import Literal
+
+__all__ = ["Given"]
+
+
+class Given:
+    """The arguments of a call: `leaves` are those that are known at run time."""
+
+    def __init__(
+        self, emit: FunctionBuilder, operands: Sequence[Value], named: Mapping[str, Value]
+    ):
+        self._emit = emit
+        self.leaves: list[Any] = []
+        self.sizes: dict[str, Number] = {}  # integers that are arguments, and lengths
+        self.axes: dict[str, int] = {}  # of these, counted from the last one
+        self._tree = (
+            [self._part(x) for x in operands],
+            {k: self._part(x) for k, x in named.items()},
+        )
+        self.leaves = [in_memory(emit, x) if isinstance(x, Lazy) else x for x in self.leaves]
+        for x in self.leaves:
+            for axis, n in enumerate(reversed(shape_of(x))):
+                if not isinstance(n.operand, Literal):
+                    self.sizes[str(n.operand)] = n
+                    self.axes.setdefault(str(n.operand), axis)
+
+    def _part(self, value: Any) -> Any:
+        """A part of the arguments: a function of what stands for the leaves and for the sizes."""
+        if isinstance(value, Known):
+            return lambda leaves, sizes: value.value
+        if isinstance(value, tuple):
+            parts = [self._part(x) for x in value]
+            if isinstance(value, NamedTuple):
+                raise Unsupported("a named tuple as an argument")
+            make: Any = list if _has_runtime(value) else tuple
+            return lambda leaves, sizes: make([part(leaves, sizes) for part in parts])
+        if isinstance(value, Slice):
+            ends = [Known(None) if x is None else x for x in (value.start, value.stop, value.step)]
+            parts = [self._part(x) for x in ends]
+            return lambda leaves, sizes: slice(*(part(leaves, sizes) for part in parts))
+        if isinstance(value, Number) and value.dtype.kind in "iu" and value.natural:
+            name = str(value.operand)
+            self.sizes[name], self.axes[name] = value, -1
+            return lambda leaves, sizes: sizes[name]
+        if isinstance(value, (Number, Array, Lazy)):
+            place = len(self.leaves)
+            self.leaves.append(self._emit.settled(value))
+            return lambda leaves, sizes: leaves[place]
+        raise Unsupported("such an argument")
+
+    def avals(self, sizes: Mapping[str, int]) -> list[Aval]:
+        """What the leaves are, for these sizes."""
+        found = []
+        for x in self.leaves:
+            lengths: list[Any] = [getattr(n.operand, "number", n.operand) for n in shape_of(x)]
+            shape = tuple(sizes[n] if isinstance(n, str) else n for n in lengths)
+            found.append(Aval.of(shape, dtype_of_elements(self._emit, x)))
+        return found
+
+    def rebuilt(self, leaves: Sequence[Any], sizes: Mapping[str, int]) -> tuple[list, dict]:
+        """The arguments of the call."""
+        operands, named = self._tree
+        return [part(leaves, sizes) for part in operands], {
+            key: part(leaves, sizes) for key, part in named.items()
+        }
+
+
+def _has_runtime(value: tuple) -> bool:
+    """Whether a number or an array in a tuple is known at run time: then it was a list."""
+    return any(
+        _has_runtime(x) if isinstance(x, tuple) else isinstance(x, (Array, Lazy, Number))
+        for x in value
+    )
