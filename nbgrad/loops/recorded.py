@@ -39,6 +39,8 @@ _MOST_LENGTHS = 5
 
 def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Callable | None:
     """The writer of calls of a function that can be recorded; None for others."""
+    if function is np.reshape or getattr(function, "name", "") == "reshape":
+        return None  # whether it copies depends on the memory
     if isinstance(function, Method):
         return _called if is_array(function.holder) else None
     if not any(map(_has_array, [*operands, *named.values()])):
@@ -66,6 +68,8 @@ def _called(
         function = lambda x, *rest, **options: getattr(x, name)(*rest, **options)  # noqa: E731
         function.__name__ = name
     first = operands[0] if function in _WRITING else None
+    if first is not None and not isinstance(first, Array):
+        raise Unsupported(f"{function.__name__} of such an array")
     if first is not None:
         function = _copying(function)
     given = Given(emit, operands, named)
@@ -74,7 +78,6 @@ def _called(
     found = _chosen(emit, variants_of(function, given), given)
     if first is None:
         return found
-    assert isinstance(first, Array)
     assign(emit, first, found)
     return Known(None)
 
@@ -99,8 +102,10 @@ def _chosen(emit: FunctionBuilder, variants: Sequence[Variant], given: Given) ->
     if any(variants[0].views):
         variants = variants[:1]  # one of several copies its results
     conditions = [_holds(emit, each, given) for each in variants]
+    if None in conditions:  # one that always holds is the last
+        variants = variants[: conditions.index(None) + 1]
     if len(variants) == 1:
-        (only,), (holds,) = variants, conditions
+        only, holds = variants[0], conditions[0]
         if holds is not None:
             require(emit, holds, _of_others(variants))
         return _tree(only.program.rebuild([_Leaf(x) for x in _written(emit, only, given)]))
@@ -115,7 +120,7 @@ def _chosen(emit: FunctionBuilder, variants: Sequence[Variant], given: Given) ->
     results = [_room(emit, x.dtype, [of[i] for of in shapes], conditions)
                for i, x in enumerate(first.outputs)]  # fmt: skip
     otherwise: list[Any] = [Raise("ValueError", _of_others(variants))]
-    for each, holds in reversed(list(zip(variants, conditions, strict=True))):
+    for each, holds in reversed(list(zip(variants, conditions, strict=False))):
         with emit.block() as body:
             for result, found in zip(results, _written(emit, each, given), strict=True):
                 if isinstance(result, Array):
