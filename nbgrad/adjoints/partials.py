@@ -120,14 +120,18 @@ def declare_rule(name: str, rule: Callable[[], tuple]) -> None:
 
 
 _STRONG: dict[str, tuple[str, ...]] = {
-    "multiply": ("select(y == 0.0, 0.0, v * y)", "select(x == 0.0, 0.0, v * x)"),
+    "multiply": (
+        "select((y != 0.0) | np.isfinite(v), v * y, 0.0)",
+        "select((x != 0.0) | np.isfinite(v), v * x, 0.0)",
+    ),
     "abs": ("select(x == 0.0, 0.0, v * np.sign(x))",),
     "power_of_whole": (
-        "select((y == 0) | ((x == 0.0) & (y > 1)), 0.0, v * y * x ** (y - 1.0))",
+        "select((y != 0) & ((x != 0.0) | (y <= 1) | np.isfinite(v)), v * y * x ** (y - 1.0), 0.0)",
         "",
     ),
 }
-"""Rows in which a partial derivative of 0 times an infinite cotangent is 0."""
+"""Rows in which a partial derivative of 0 times an infinite cotangent is 0. With a finite one it
+may still have a tangent."""
 _POLES = {"sqrt", "cbrt", "power_of", "arcsin", "arccos", "arccosh"}
 
 

@@ -43,6 +43,16 @@ def test_lengths_of_zero(mode):
         assert np.array_equal(found, np.zeros(3))
 
 
+def curved(x, n):
+    return np.sqrt(0.5 + x * x) + np.sqrt(0.5 + x**n)
+
+
+def test_second_derivatives_where_a_partial_derivative_under_a_root_is_0():
+    second = nbgrad.grad(nbgrad.grad(nbgrad.njit(curved)))
+    assert second(0.0, 2) == pytest.approx(2.0 / np.sqrt(0.5), rel=1e-14)
+    assert second(0.0, 3) == pytest.approx(1.0 / np.sqrt(0.5), rel=1e-14)
+
+
 def chosen(x, y):
     return (np.maximum(x, y), np.minimum(x, y), max(x, y), x if x >= y else y)
 
