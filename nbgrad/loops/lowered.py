@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.forks import with_open_properties
 from ..compiler.front.array_calls import array_call
 from ..compiler.front.arrays import assign, fresh, in_memory, lazy, nest, number, position_of
 from ..compiler.front.calls import call
@@ -44,10 +45,10 @@ from ..static.lower.values import (
 
 __all__ = ["Writer"]
 
-_REDUCTIONS = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
 _LARGEST_CONSTANT = 256
 
 
+@with_open_properties
 class Writer:
     """Writes the values that `outputs` need. `given` are the inputs, `sizes` the named sizes."""
 
@@ -296,7 +297,7 @@ class Writer:
         emit, found = self._emit, self._lazy(value.source)
         for axis in reversed(value.axes):
             at = Known(axis if len(found.shape) > 1 else None)
-            found = self._array(_REDUCTIONS[value.kind.name], [found], {"axis": at})
+            found = self._array(getattr(np, value.kind.name), [found], {"axis": at})
         if isinstance(found, Number):
             constant = emit.cast(found, value.dtype)
             return Lazy((), value.dtype, lambda _: constant, cheap=True)
