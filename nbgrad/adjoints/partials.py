@@ -31,9 +31,10 @@ def _share(power: str) -> str:
     return f"v * select(np.isfinite(x), {share}, select(x == y, 0.5, {share}))"
 
 
-def _guarded(text: str) -> str:
-    """A cotangent of 0 gives 0, also where the partial derivative is infinite."""
-    return f"select(v == 0.0, 0.0, {text})"
+def _over(numerator: str, denominator: str) -> str:
+    """A quotient that is 0 for a cotangent of 0, also where the denominator is 0 or nan. For others
+    it is the plain quotient, as a cotangent of 0 may have a tangent."""
+    return f"select((v == 0.0) & ~(abs({denominator}) > 0.0), 0.0, {numerator} / ({denominator}))"
 
 
 _TEXTS: dict[str, tuple[str, ...]] = {
@@ -50,18 +51,18 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "np.floor": ("",), "np.ceil": ("",), "np.trunc": ("",), "np.rint": ("",),
     "np.fmod": ("v", "-(v * np.trunc(x / y))"),
     "exp": ("v * u",), "expm1": ("v * (u + 1.0)",), "exp2": ("v * u * 0.6931471805599453",),
-    "log": (_guarded("v / x"),), "log1p": (_guarded("v / (1.0 + x)"),),
-    "log2": (_guarded("v * 1.4426950408889634 / x"),),
-    "log10": (_guarded("v * 0.4342944819032518 / x"),),
+    "log": (_over("v", "x"),), "log1p": (_over("v", "1.0 + x"),),
+    "log2": (_over("v * 1.4426950408889634", "x"),),
+    "log10": (_over("v * 0.4342944819032518", "x"),),
     "sin": ("v * cos(x)",), "cos": ("-(v * sin(x))",), "tan": ("v * (1.0 + u * u)",),
-    "arcsin": (_guarded("v / sqrt(1.0 - x * x)"),),
-    "arccos": (_guarded("-(v / sqrt(1.0 - x * x))"),),
+    "arcsin": (_over("v", "sqrt(1.0 - x * x)"),),
+    "arccos": (_over("-v", "sqrt(1.0 - x * x)"),),
     "arctan": ("v / (1.0 + x * x)",),
     "arctan2": ("select((x == 0.0) & (y == 0.0), 0.0, v * y / (x * x + y * y))",
                 "select((x == 0.0) & (y == 0.0), 0.0, -(v * x / (x * x + y * y)))"),
     "sinh": ("v * cosh(x)",), "cosh": ("v * sinh(x)",), "tanh": ("v * (1.0 - u * u)",),
-    "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": (_guarded("v / sqrt(x * x - 1.0)"),),
-    "arctanh": (_guarded("v / (1.0 - x * x)"),),
+    "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": (_over("v", "sqrt(x * x - 1.0)"),),
+    "arctanh": (_over("v", "1.0 - x * x"),),
     "hypot": ("select(u == 0.0, 0.0, v * x / u)", "select(u == 0.0, 0.0, v * y / u)"),
     "cbrt": ("select((v == 0.0) & (u == 0.0), 0.0, v / (3.0 * u * u))",),
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
@@ -73,7 +74,8 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "logaddexp2": tuple(map(_share, ("exp2(y - x)", "exp2(x - y)"))),
     "sinc": (_SINC,),
     "power_of_whole": ("select(y == 0, 0.0, v * y * x ** (y - 1.0))", ""),
-    "power_of": ("select((v == 0.0) | ((x == 0.0) & (y == 0.0)), 0.0, v * y * x ** (y - 1.0))",
+    "power_of": ("select((v == 0.0) & ~np.isfinite(y * x ** (y - 1.0)) | (x == 0.0) & (y == 0.0), "
+                 "0.0, v * y * x ** (y - 1.0))",
                  "select(u == 0.0, 0.0, v * u * log(select(x == 0.0, 1.0, x)))"),
 }  # fmt: skip
 _TEXTS |= dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal",

@@ -11,6 +11,7 @@ import pytest
 from fuzz.frontend import function_of
 from helpers.loops.calls import Exact, Pulled
 
+import nbgrad
 from nbgrad.adjoints.partials import _TEXTS, called_name, only_computes, pullbacks
 from nbgrad.compiler.front import dtypes
 from nbgrad.compiler.front.functions import entry_of
@@ -127,6 +128,25 @@ def test_derivatives(points, texts):
             values, rough = derivatives(single, narrow, np.float32, seeds)
             assert repr(float(values[k])) == repr(float(theirs(*narrow)[k])), (text, narrow)
             assert rough == pytest.approx(found, rel=2e-5, abs=2e-6), (text, narrow)
+
+
+@pytest.mark.parametrize(("points", "texts"), PARTS, ids=[texts[0] for _, texts in PARTS])
+def test_second_derivatives_where_cotangents_are_0(points, texts):
+    """The second derivative of (f(x) - z)**2 / 2 where z is f(x) is the square of the slope."""
+    parts = [f"0.5 * ((({text}) - z[{k}]) / w[{k}]) ** 2" for k, text in enumerate(texts)]
+    head = "import math\nimport numpy as np\n\n\n"
+    for point in points:
+        given = "x, y, z, w" if len(point) == 2 else "x, z, w"
+        loss = function_of(f"{head}def drawn({given}):\n    return {' + '.join(parts)}\n")
+        values = np.array(numba.njit(program(*texts))(*point), float)
+        made = maker(texts, float)
+        slopes = np.array(
+            [derivatives(made, point, float, seeds)[1] for seeds in np.eye(len(texts))]
+        )
+        for i, own in enumerate(slopes.T):
+            second = nbgrad.grad(nbgrad.grad(nbgrad.njit(loss), i), i)
+            weights = np.where(own == 0.0, 1.0, own)
+            assert second(*point, values, weights) == pytest.approx(np.sum(own != 0.0), rel=1e-12)
 
 
 @pytest.mark.parametrize(("text", "point", "wanted"), KINKS)
