@@ -29,6 +29,7 @@ from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
 from .joint_reversal import Fused, fusible
+from .lengths import known_lengths, shapes_of
 from .once import first_stores, made_once
 from .positions import Positions
 from .products import adjoints_of_product
@@ -38,8 +39,8 @@ from .segments import segmented
 from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
-from .spreads import Pieces
 from .states import State, states
+from .sweep_pieces import Pieces
 from .to_record import Plan, is_dear
 from .tree import Segment, bodies, tree
 from .whole import without_pieces
@@ -120,7 +121,7 @@ class _Reverse:
         self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
-        shapes = self._shapes = _shapes(function, lengths)
+        shapes = self._shapes = shapes_of(function, lengths)
         constants = set(numbers) | {
             each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
         }
@@ -151,7 +152,7 @@ class _Reverse:
                     item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
         positions = Positions(walk(plain.body), shapes, constants)
         variables = sorted(self._variables)
-        sizes = _known_lengths(function, shapes)
+        sizes = known_lengths(function, shapes)
         self._states = states(self._tree, variables, sizes)
         self.rounds = Rounds(
             self._tree, positions, variables, results, active, sizes,
@@ -283,28 +284,3 @@ class _Reverse:
 def _defines(each: Any) -> list[str]:
     names = [getattr(each, "target", None), getattr(each, "axis", None)]
     return [*(x for x in names if isinstance(x, str)), *getattr(each, "results", ())]
-
-
-def _shapes(function: Function, lengths: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The names of the lengths of each array: those of the parameters that follow its pointer."""
-    found: dict[str, tuple[str, ...]] = {}
-    array = ""
-    for name, kind in function.parameters:
-        if isinstance(kind, Pointer):
-            array, found[name] = name, ()
-        elif name in lengths and array:
-            found[array] += (name,)
-    return found
-
-
-def _known_lengths(
-    function: Function, shapes: dict[str, tuple[str, ...]]
-) -> dict[str, tuple[str, ...] | None]:
-    """The lengths of each array; None where they do not tell its number of elements, as it has
-    strides, or is passed without lengths. Tangents are as long as their arrays."""
-    parameters = {name for name, _ in function.parameters}
-    found: dict[str, tuple[str, ...] | None] = {}
-    for name, shape in shapes.items():
-        shape = shape or found.get(name.rpartition(".dot")[0]) or ()
-        found[name] = None if not shape or f"{name}_s0" in parameters else shape
-    return found

@@ -5,7 +5,6 @@ writes, and if the only variables that pass from round to round are sums. This i
 outermost loops and for loops over `prange`.
 """
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,31 +12,29 @@ from typing import Any
 import numpy as np
 
 from ..ir.reductions import SUM
-from ..ir.scalar import Apply
 from ..ir.statements import (
-    Accumulate,
     Address,
     Allocate,
-    Assign,
     Call,
     For,
-    If,
     Load,
     New,
     PointTo,
+    Raise,
     Store,
 )
 from ..ir.walk import walk
-from .build import COPY, defined_names, names_of
+from .additions import Additions
+from .build import defined_names
 from .liveness import assigned, read_after, read_first
 from .positions import Access, Positions, around
 from .tree import Body, Branch, Loop, bodies
+from .work import price
 
-__all__ = ["Independent", "Rounds", "price"]
+__all__ = ["Independent", "Rounds"]
 
 _MANY = 1000  # pairs of accesses that are compared
 _SHORT = 40  # operations of rounds that are too short for threads
-_CALL = 20  # operations of a function such as exp
 
 
 class _Dependent(Exception):
@@ -52,6 +49,8 @@ class Independent:
     shared: tuple[tuple[Any, tuple[Any, ...], np.dtype], ...]
     """Buffers that several rounds read, whose shadows they add to: the numbers whose product is
     how many elements they have, and their dtypes."""
+    added: tuple[tuple[Any, tuple[Any, ...], np.dtype], ...]
+    """The same of buffers to whose elements several rounds add."""
     makes: bool  # whether the rounds make buffers
     inside: set[str] = field(default_factory=set)  # names that the rounds define
 
@@ -60,14 +59,17 @@ class Rounds:
     """The loops of a tree whose rounds are independent, and why others are not.
 
     `results` are the names that the function returns, `active` those of buffers with shadows,
-    `lengths` the numbers whose product is the number of elements of a buffer, None if unknown.
+    `lengths` the numbers whose product is the number of elements of a buffer, None if unknown. With
+    `keeps_order`, arrays must hold what they hold on one thread if a round raises.
     """
 
     def __init__(
         self, top: Body, positions: Positions, variables: Collection[str],
         results: Collection[str], active: Collection[Any],
         lengths: Mapping[Any, Sequence[Any] | None], is_float: Callable[[str], bool],
+        keeps_order: bool = False,
     ):  # fmt: skip
+        self._keeps_order = keeps_order
         self._positions, self._variables = positions, frozenset(variables)
         self._top, self._results, self._active = top, results, active
         self._lengths, self._is_float = dict(lengths), is_float
@@ -109,7 +111,7 @@ class Rounds:
         inside = list(_all(loop.body))
         statements = [each for _, each in inside]
         is_innermost = not any(isinstance(x, Loop) for x in _items(loop.body))
-        if is_innermost and sum(map(price, statements)) < _SHORT:
+        if is_innermost and not statement.parallel and sum(map(price, statements)) < _SHORT:
             raise _Dependent("they are too short")
         for each in statements:
             if isinstance(each, (PointTo, Allocate)):
@@ -119,10 +121,15 @@ class Rounds:
         made = {each.target for each in statements if isinstance(each, New)}
         self._check_made(loop, made)
         sums = self._sums(loop)
-        self._check_stores(loop, inside, made)
+        if self._keeps_order and any(isinstance(x, Raise) for x in statements):
+            if stored := [x for x in statements if isinstance(x, Store) and x.buffer not in made]:
+                raise _Dependent(
+                    f"they may raise when they have written to {_plain(stored[0].buffer)}"
+                )
+        added = self._added(loop, inside, made)
         shared = self._shared(loop, inside, made)
         names = {*defined_names(statements), statement.axis}
-        return Independent(sums, shared, bool(made), names)
+        return Independent(sums, shared, added, bool(made), names)
 
     def _check_made(self, loop: Loop, made: Collection[Any]) -> None:
         own = set(map(id, bodies(loop.body)))
@@ -142,7 +149,7 @@ class Rounds:
         for name in found:
             if name not in first:
                 raise _Dependent(f"the last value of {_plain(name)} is read behind the loop")
-            count = _Additions(name).of(loop.body)
+            count = Additions(name).of(loop.body)
             if count is None:
                 raise _Dependent(f"{_plain(name)} passes from round to round, and is not a sum")
             if count > 1 and self._is_float(name) and not loop.statement.parallel:
@@ -154,19 +161,43 @@ class Rounds:
 
     # -- elements ---------------------------------------------------------------------------------
 
-    def _check_stores(self, loop: Loop, inside: Sequence[Any], made: Collection[Any]) -> None:
+    def _added(self, loop: Loop, inside: Sequence[Any], made: Collection[Any]) -> tuple:
+        """The buffers of which several rounds write an element: in a loop over `prange`, they may
+        add to it."""
         accesses = _accesses(inside, made)
         if sum(len(x) ** 2 for x in accesses.values()) > _MANY * max(1, len(accesses)):
             raise _Dependent("they have too many accesses to arrays")
+        added = []
         for buffer, found in accesses.items():
-            for write, at in found:
-                if isinstance(write, Store):
-                    for other, there in found:
-                        if self._positions.meet_in_rounds(at, there, loop):
-                            verb = "write to" if isinstance(other, Store) else "read and write"
-                            raise _Dependent(
-                                f"they may {verb} the same element of {_plain(buffer)}"
-                            )
+            if (reason := self._conflict(loop, buffer, found)) is None:
+                continue
+            is_sum = all(isinstance(each, Store) and each.kind is SUM for each, _ in found)
+            if not is_sum or not loop.statement.parallel:
+                raise _Dependent(reason)
+            added.append(self._with_lengths(buffer, found, "add to"))
+        return tuple(added)
+
+    def _conflict(self, loop: Loop, buffer: Any, found: Sequence[Any]) -> str | None:
+        """Why rounds depend on each other by a buffer, if they do."""
+        for write, at in found:
+            if isinstance(write, Store):
+                if all(each is None for each in self._positions.subscripts(at)):
+                    return f"which elements of {_plain(buffer)} they write to depends on data"
+                for other, there in found:
+                    if self._positions.meet_in_rounds(at, there, loop):
+                        verb = "write to" if isinstance(other, Store) else "read and write"
+                        return f"they may {verb} the same element of {_plain(buffer)}"
+        return None
+
+    def _with_lengths(self, buffer: Any, found: Sequence[Any], verb: str) -> tuple:
+        """A buffer, its lengths and its dtype."""
+        lengths = self._lengths.get(buffer)
+        if lengths is None:
+            raise _Dependent(
+                f"several {verb} the same element of {_plain(buffer)}, which is not contiguous"
+            )
+        (dtype,) = {each.dtype for each, _ in found}
+        return buffer, tuple(lengths), dtype
 
     def _shared(self, loop: Loop, inside: Sequence[Any], made: Collection[Any]) -> tuple:
         """The buffers of which several rounds read an element."""
@@ -182,13 +213,7 @@ class Rounds:
                 raise _Dependent(
                     f"they write to {_plain(buffer)}, and several read the same element of it"
                 )
-            lengths = self._lengths.get(buffer)
-            if lengths is None:
-                raise _Dependent(
-                    f"several read the same element of {_plain(buffer)}, which is not contiguous"
-                )
-            (dtype,) = {each.dtype for each, _ in found}
-            shared.append((buffer, tuple(lengths), dtype))
+            shared.append(self._with_lengths(buffer, found, "read"))
         return tuple(shared)
 
 
@@ -204,15 +229,6 @@ def _items(body: Body) -> list[Any]:
     return [item for each in bodies(body) for item in each.items]
 
 
-def price(statement: Any) -> int:
-    """The number of operations of a statement."""
-    if isinstance(statement, Assign):
-        return max(statement.body.price, 1)
-    if isinstance(statement, Call):
-        return _CALL
-    return 1 if isinstance(statement, (Load, Store)) else 0
-
-
 def _accesses(inside: Sequence[Any], made: Collection[Any]) -> dict[Any, list[tuple[Any, Access]]]:
     found: dict[Any, list[tuple[Any, Access]]] = {}
     for body, each in inside:
@@ -220,105 +236,6 @@ def _accesses(inside: Sequence[Any], made: Collection[Any]) -> dict[Any, list[tu
             access = Access(each.buffer, each.at, around(body))
             found.setdefault(each.buffer, []).append((each, access))
     return found
-
-
-class _NoSum(Exception):
-    """A variable to which something else is done than to add."""
-
-
-class _Additions:
-    """How often statements add to a variable at most."""
-
-    def __init__(self, name: str):
-        self._name = name
-        # Names of the value of the variable, with so many terms added to it.
-        self._terms: dict[Any, int] = {}
-        self._taken: set[Any] = {name}
-
-    def of(self, body: Body) -> float | None:
-        """The number for a body; None if the variable is no sum."""
-        try:
-            return self._body(body)
-        except _NoSum:
-            return None
-
-    def _body(self, body: Body) -> float:
-        total: float = 0
-        for item in body.items:
-            if isinstance(item, Loop):
-                statement, leave = item.statement, item.leave
-                bounds = {getattr(statement, x, None) for x in ("start", "stop")}
-                self._require_other(bounds | {getattr(leave, "condition", None)})
-                self._terms = {}
-                total += math.inf if self._parts([item.body]) else 0
-            elif isinstance(item, Branch):
-                self._require_other({item.condition})
-                total += self._parts([item.then, item.otherwise])
-            else:
-                total += self._statements(item.statements)
-        return total
-
-    def _parts(self, parts: Sequence[Any]) -> float:
-        """The number for one of several bodies."""
-        before, counts = self._terms, []
-        for part in parts:
-            self._terms = dict(before)
-            if isinstance(part, Body):
-                counts.append(self._body(part))
-            else:
-                counts.append(self._statements(part))
-        self._terms = {} if any(counts) else before
-        return max(counts)
-
-    def _statements(self, statements: Sequence[Any]) -> float:
-        total: float = 0
-        for each in statements:
-            if isinstance(each, If):
-                self._require_other({each.condition})
-                total += self._parts([each.then, each.otherwise])
-            else:
-                total += self._one(each)
-        return total
-
-    def _one(self, each: Any) -> int:
-        name, terms = self._name, self._terms
-        match each:
-            case Accumulate(target=target, kind=kind, value=value) if target == name:
-                self._require_other({value})
-                if kind is not SUM:
-                    raise _NoSum
-                self._terms = {}
-                return 1
-            case Assign(target=target, operands=(x,)) if each.body is COPY and x == name:
-                terms[target] = 0
-                self._taken.add(target)
-            case Assign(target=target, operands=(x,)) if each.body is COPY and target == name:
-                if x not in terms:
-                    raise _NoSum
-                self._terms = {x: 0}
-                return terms[x]
-            case Assign(target=target, body=Apply(function=function), operands=(c, x, y)) if (
-                target != name and function.name == "select" and x in terms and y in terms
-            ):
-                self._require_other({c})
-                terms[target] = max(terms[x], terms[y])
-                self._taken.add(target)
-            case Assign(target=target, body=Apply(function=function), operands=(x, y)) if (
-                target != name and (x in terms or (y in terms and function.name == "add"))
-            ):
-                if function.name not in ("add", "subtract"):
-                    raise _NoSum
-                before, other = (x, y) if x in terms else (y, x)
-                self._require_other({other})
-                terms[target] = terms[before] + 1
-                self._taken.add(target)
-            case _:
-                self._require_other({*names_of(each), getattr(each, "target", None)})
-        return 0
-
-    def _require_other(self, names: Collection[Any]) -> None:
-        if self._taken & set(names):
-            raise _NoSum
 
 
 def _plain(name: Any) -> str:

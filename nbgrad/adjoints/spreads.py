@@ -1,325 +1,236 @@
 """Loops of independent rounds as loops that run in pieces on several threads.
 
 The number of pieces depends on the work alone, never on the number of threads, and each sum is
-added in one order, so results are the same for any number of threads. The forward sweep adds
-its sums round by round, as the function itself does.
+added in one order, so results are the same for any number of threads.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..ir.affine import ZERO, Affine, variable
-from ..ir.spread import MOST_PIECES, Spread
+from ..ir.spread import Spread
 from ..ir.statements import (
-    Accumulate,
     Address,
     Assign,
     Call,
     For,
+    Function,
+    If,
     Load,
     New,
     Operand,
+    Pointer,
     Position,
-    Raise,
+    Return,
     Store,
 )
 from ..ir.walk import walk, with_inner
-from .build import BOOL, INT, copy, literal, operation
+from .build import INT, Names, copy, defined_names, literal, operation
+from .increments import with_increments
+from .inline import inlined
+from .lengths import known_lengths, shapes_of
 from .positions import Positions
-from .record import Record
-from .rounds import Independent, price
-from .tree import Body, Branch, Loop, Segment
+from .rounds import Independent, Rounds
+from .simplify import Simplified
+from .tree import Body, Branch, Loop, Segment, tree
+from .work import Work
 
-__all__ = ["Pieces"]
+__all__ = ["Spreads", "adding_to", "with_pieces"]
 
-# Operations, some half a nanosecond each, in loops that are worth the few microseconds in which
-# threads wake, and in a piece. 2 to the power of _SHIFT operations are a piece.
-_LARGE, _SHIFT = 150_000, 14
-# Buffers of pieces have together at most one element for so many operations.
-_SHARE = 32
-_FUSED = 16  # pieces with records for a round
-_RECORDS = 8  # records that are kept from one sweep to the other: each of them grows
-_GUESS = 16  # rounds of a loop whose number is not known
+# At most 2**_SHIFT blocks of rounds have sums of their own.
+_SHIFT = 12
+_MOST_BLOCKS = literal(2**_SHIFT - 1, INT)
 
 
-class Pieces:
+def with_pieces(function: Function, lengths: Sequence[str], keeps_order: bool = False) -> Function:
+    """The function with its loops of independent rounds in pieces. With `keeps_order`, arrays hold
+    what they hold on one thread if it raises."""
+    if not any(isinstance(each, For) for each in walk(function.body)):
+        return function
+    parameters = [name for name, _ in function.parameters]
+    names = Names([*parameters, *defined_names(function.body)])
+    numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
+    flat = inlined(function, names)
+    plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
+    dtypes = plain.dtypes
+
+    def new(hint: str, dtype: np.dtype = INT) -> str:
+        name = names.new(hint)
+        dtypes[name] = dtype
+        return name
+
+    variables = {each.target for each in plain.declared}
+    body = with_increments(plain.body, plain.results, new)
+    top = tree(body, variables)
+    shapes = shapes_of(function, lengths)
+    kinds = (Assign, Load, Position)
+    constants = {*numbers, *(x.target for x in body if isinstance(x, kinds))} - variables
+    positions = Positions(walk(body), shapes, constants)
+    results = [x for x in plain.results if isinstance(x, str)]
+    rounds = Rounds(
+        top, positions, sorted(variables), results, (), known_lengths(function, shapes),
+        lambda name: dtypes[name].kind == "f", keeps_order,
+    )  # fmt: skip
+    if not rounds.loops:
+        return function
+    spreads = Spreads(rounds.loops, positions, new, dtypes)
+    made = (*plain.declared, *spreads.body(top), Return(tuple(plain.results)))
+    return replace(function, body=made)
+
+
+class Spreads:
     """Writes loops in pieces. `new(hint, dtype)` gives new names."""
 
     def __init__(
         self, loops: Mapping[Loop, Independent], positions: Positions, new: Callable[..., str],
-        shadow: Callable[[Any], Any], record: Record, bars: Collection[str],
-        dtypes: Mapping[str, np.dtype], variables: Collection[str],
-        is_passed: Callable[[Loop], bool],
+        dtypes: Mapping[str, np.dtype],
     ):  # fmt: skip
-        self.loops, self._positions, self._new = loops, positions, new
-        self.shadow, self._record, self.bars, self._dtypes = shadow, record, bars, dtypes
-        self.variables, self._is_passed = variables, is_passed
-        self.notes: dict[Loop, str] = {}  # how loops run
-        self._records: dict[Loop, tuple[str, str]] = {}  # buffers for those of pieces
+        self.loops, self._positions = loops, positions
+        self._new, self._dtypes = new, dtypes
 
-    def forward(self, loop: Loop, whole: For, records: bool) -> list[Any]:
-        """A loop of the forward sweep in pieces. If it `records` words at places that the rounds do
-        not know, each piece has a record of its own, which it leaves to the backward sweep."""
-        if not self._is_spread(loop, records):
-            return [whole]
+    def body(self, body: Body) -> list[Any]:
+        """The statements of a body, its loops of independent rounds in pieces."""
         made: list[Any] = []
-        body, after = self._summed(loop, whole, made)
-        sizes = [size for _, _, size in self._shared(loop, _same, made)] if records else []
-        count = self._count(loop, sizes, _same, 1 + records, made, self._limit(records))
-        spread = self._spread(replace(whole, body=body), count)
-        if records:
-            buffers = self._records[loop] = self._new("records"), self._new("useds")
-            made += [New(x, literal(MOST_PIECES, INT), INT) for x in buffers]
-            at = variable(spread.piece)
-            words = list(zip(buffers, self._record.state, strict=True))
-            kept = [Store(buffer, at, name, INT) for buffer, name in words]
-            word, address = self._new("word"), buffers[0]
-            made += self._for_each(MOST_PIECES, [Store(address, ZERO, literal(0, INT), INT)])
-            freed = Load(word, address, ZERO, INT), Call("freed", (word,))
-            spread = replace(
-                spread, before=tuple(self._record.emptied()), after=tuple(kept),
-                at_error=self._for_each(count, freed),
-            )  # fmt: skip
-        return [*made, spread, *after]
+        for item in body.items:
+            if isinstance(item, Segment):
+                made += item.statements
+            elif isinstance(item, Branch):
+                then, otherwise = self.body(item.then), self.body(item.otherwise)
+                made.append(If(item.condition, tuple(then), tuple(otherwise)))
+            else:
+                inside = [*self.body(item.body), *([] if item.leave is None else [item.leave])]
+                whole = replace(item.statement, body=tuple(inside))
+                made += self._alone(item, whole) if item in self.loops else [whole]
+        return made
 
-    def backward(
-        self, loop: Loop, whole: For, value: Callable[[str], str], records: bool
-    ) -> list[Any]:
-        """The same for the backward sweep."""
-        if not self._is_spread(loop, records):
-            return [whole]
+    def _alone(self, loop: Loop, whole: For) -> list[Any]:
+        """A loop in pieces."""
         made: list[Any] = []
-        shared = self._shared(loop, value, made)
-        sizes = [size for _, _, size in shared]
-        count = self._count(loop, sizes, value, 2, made, self._limit(records))
-        whole = _adding_to(whole, {address.buffer: name for name, address, _ in shared})
-        spread = self._spread(whole, count, self._bars_of(loop, whole.body), shared)
-        if records:
-            before: list[Any] = []
-            for buffer, name in zip(self._records[loop], self._record.state, strict=True):
-                word = self._new("word")
-                before += [Load(word, buffer, variable(spread.piece), INT), copy(name, word, INT)]
-            after = tuple(self._record.freed())
-            spread = replace(spread, before=tuple(before), after=after, from_end=True)
-        return [*made, spread]
-
-    def fused(self, loop: Loop, whole: For, value: Callable[[str], str]) -> list[Any]:
-        """A loop whose rounds run forward and then backward, in pieces; each has its own record."""
-        self.notes[loop] = "several threads, forward and then backward"
-        made: list[Any] = []
-        shared = self._shared(loop, value, made)
-        sums = self._bars_of(loop, whole.body)
-        body, after = self._summed(loop, whole, made)
-        count = self._count(loop, [size for _, _, size in shared], value, 3, made, _FUSED)
-        whole = _adding_to(replace(whole, body=body), {x.buffer: name for name, x, _ in shared})
-        spread = self._spread(whole, count, sums, shared)
-        ends = tuple(self._record.emptied()), tuple(self._record.freed())
-        return [*made, replace(spread, before=ends[0], after=ends[1]), *after]
-
-    @staticmethod
-    def _limit(records: bool) -> int:
-        return _RECORDS if records else MOST_PIECES
-
-    def _for_each(self, count: Any, body: Sequence[Any]) -> tuple[For]:
-        """A loop over pieces, whose numbers are the positions in the body."""
-        axis = self._new("each")
-        stop = count if isinstance(count, (str, int)) else int(count.number)
-        return (
-            For(
-                axis,
-                0,
-                stop,
-                tuple(replace(x, at=variable(axis)) if hasattr(x, "at") else x for x in body),
-            ),
-        )
-
-    def _is_spread(self, loop: Loop, records: bool) -> bool:
-        if loop not in self.loops:
-            return False
-        around = loop.body.parent
-        reason = ""
-        if self.loops[loop].makes:
-            reason = "they make arrays, and what follows the loop needs their results"
-        elif records and around is not None and around.loops():
-            reason = "in a loop, and how much they record is not known before"
-        self.notes[loop] = f"one thread: {reason}" if reason else "several threads"
-        return not reason
+        work, added = self._work(loop, _same), self._added(loop, made, _same)
+        whole, after = self._summed(loop, adding_to(whole, added), made)
+        count = work.pieces(loop, 1, [size for _, _, size in added], made)
+        return [*made, self._spread(whole, count, (), added), *after]
 
     def _spread(
-        self, whole: For, count: Operand, sums: Sequence[str] = (), shared: Sequence[Any] = ()
+        self, whole: For, count: Operand, sums: Sequence[str], shared: Sequence[Any]
     ) -> Spread:
-        before: list[Any] = []
-        if any(isinstance(each, Raise) for each in walk(whole.body)):
-            before = self._record.emptied()  # the record is not the one that a piece frees
-        return Spread(whole, count, self._new("piece"), tuple(sums), tuple(shared), tuple(before))
+        return Spread(whole, count, self._new("piece"), tuple(sums), tuple(shared))
 
-    # -- sums -------------------------------------------------------------------------------------
+    def _work(self, loop: Loop, value: Callable[[str], Operand]) -> Work:
+        """The work of a loop, where `value` gives the values of names from outside of it."""
+        inside = self.loops[loop].inside
 
-    def _summed(self, loop: Loop, whole: For, made: list[Any]) -> tuple[tuple, list[Any]]:
-        """The body, which stores what a round adds to each sum, and the loop that adds it up."""
+        def known(x: Any, of: Loop) -> Any:
+            if x in inside or not self._is_known(of):
+                return None
+            return value(x) if isinstance(x, str) else x
+
+        return Work(self._positions, self._new, known)
+
+    def _is_known(self, loop: Loop) -> bool:
+        """Whether the bounds of a loop are known wherever its work is computed."""
+        return True
+
+    def _summed(self, loop: Loop, whole: For, made: list[Any], in_blocks: bool = True) -> tuple:
+        """The loop, which stores what a round adds to each sum, and the loop that adds this up in
+        the order of the rounds. Of a loop over `prange` that is `in_blocks`, blocks of rounds are
+        summed first."""
         names = self.loops[loop].sums
         if not names:
-            return whole.body, []
-        rounds = self._rounds(whole.start, whole.stop, made)
+            return whole, []
+        work = self._work(loop, _same)
+        stored = work.rounds(loop, made)
         before: list[Any] = []
-        inside: list[Any] = []
+        index = self._new("round")
+        if in_blocks and loop.statement.parallel:
+            whole, stored = self._blocks(work, whole, stored, index, made)
+        else:
+            start = _affine(whole.start).times(-1)
+            before = [Position(index, variable(whole.axis).plus(start))]
+        ends: list[Any] = []
         again: list[Any] = []
-        index, each = self._new("round"), self._new("each")
-        start = _affine(whole.start).times(-1)
-        inside.append(Position(index, variable(whole.axis).plus(start)))
+        each = self._new("each")
         for name in names:
             dtype = self._dtypes[name]
-            zero = literal(-0.0 if dtype.kind == "f" else 0, dtype)
             terms, term, old = (self._new(x, dtype) for x in ("terms", "term", "old"))
             more, total = self._new("more", dtype), self._new("total", dtype)
-            made.append(New(terms, rounds, dtype))
-            before.append(copy(name, zero, dtype))
-            inside += [copy(term, name, dtype), Store(terms, variable(index), term, dtype)]
+            made.append(New(terms, stored, dtype))
+            before.append(copy(name, literal(-0.0 if dtype.kind == "f" else 0, dtype), dtype))
+            ends += [copy(term, name, dtype), Store(terms, variable(index), term, dtype)]
             again += [
                 copy(old, name, dtype),
                 Load(more, terms, variable(each), dtype),
                 operation(total, "add", (old, more), dtype),
                 copy(name, total, dtype),
             ]
-        stop = int(rounds.number) if not isinstance(rounds, str) else rounds
-        return (*before, *whole.body, *inside), [For(each, 0, stop, tuple(again))]
+        stop = int(stored.number) if not isinstance(stored, str) else stored
+        whole = replace(whole, body=(*before, *whole.body, *ends))
+        return whole, [For(each, 0, stop, tuple(again))]
 
-    def _bars_of(self, loop: Loop, body: Sequence[Any]) -> list[str]:
-        """The cotangents of numbers from outside of a loop, to which its rounds add."""
-        known = self.loops[loop]
-        own = {self.shadow(name) for name in known.inside | set(known.sums)}
-        targets = [x.target for x in walk(body) if isinstance(x, (Assign, Accumulate))]
-        return [x for x in dict.fromkeys(targets) if x in self.bars and x not in own]
+    def _blocks(
+        self, work: Work, whole: For, rounds: Operand, index: str, made: list[Any]
+    ) -> tuple[For, Operand]:
+        """A loop over blocks of rounds, and their number."""
+        do = work.operation
+        size = do("right_shift", do("add", rounds, _MOST_BLOCKS, made), literal(_SHIFT, INT), made)
+        size = do("maximum", size, literal(1, INT), made)
+        count = do("subtract", do("add", rounds, size, made), literal(1, INT), made)
+        count = do("floor_quotient", count, size, made)
+        inside: list[Any] = []
+        start, stop = (
+            literal(x, INT) if isinstance(x, int) else x for x in (whole.start, whole.stop)
+        )
+        low = do("add", start, do("multiply", index, size, inside), inside)
+        high = do("minimum", do("add", low, size, inside), stop, inside)
+        body = (*inside, replace(whole, start=low, stop=high))
+        end = int(count.number) if not isinstance(count, str) else count
+        return For(index, 0, end, body, parallel=True), count
 
-    def _shared(self, loop: Loop, value: Callable[[str], str], made: list[Any]) -> list[Any]:
-        found = []
-        for buffer, lengths, dtype in self.loops[loop].shared:
+    # -- buffers ----------------------------------------------------------------------------------
+
+    def _added(self, loop: Loop, made: list[Any], value: Callable[[str], Operand]) -> list[Any]:
+        """The buffers of a piece for those to which several rounds add."""
+        return self._of_pieces(self.loops[loop].added, _same, value, loop, made)
+
+    def _of_pieces(
+        self, buffers: Sequence[Any], goal: Callable[[Any], Any], value: Callable[[str], Operand],
+        loop: Loop, made: list[Any],
+    ) -> list[Any]:  # fmt: skip
+        """Buffers of a piece for others, with the addresses of these and their sizes."""
+        work, found = self._work(loop, value), []
+        for buffer, lengths, dtype in buffers:
             total: Operand = literal(1, INT)
             for each in lengths:
-                total = self._operation("multiply", total, _value(each, value), made)
-            shadow = self.shadow(buffer)
-            found.append((self._new(f"{shadow}.part", dtype), Address(shadow, ZERO, dtype), total))
+                each = value(each) if isinstance(each, str) else each
+                total = work.operation("multiply", total, each, made)
+            place = Address(goal(buffer), ZERO, dtype)
+            found.append((self._new(f"{place.buffer}.part", dtype), place, total))
         return found
 
-    # -- the number of pieces ---------------------------------------------------------------------
 
-    def _count(
-        self, loop: Loop, sizes: Sequence[Operand], value: Callable[[str], str], factor: int,
-        made: list[Any], limit: int = MOST_PIECES,
-    ) -> Operand:  # fmt: skip
-        """The number of pieces, at most `limit`; 1 for a loop that is too short for threads."""
-        statement = loop.statement
-        start, stop = (_value(x, value) for x in (statement.start, statement.stop))
-        rounds = self._rounds(start, stop, made)
-        inside = self.loops[loop].inside
-        work = self._work(loop.body, loop, rounds, inside, value, made)
-        work = self._operation("multiply", work, literal(factor, INT), made)
-        total = self._operation("multiply", work, rounds, made)
-        count = self._operation("right_shift", total, literal(_SHIFT, INT), made)
-        if sizes:
-            most: Operand = literal(1, INT)
-            for size in sizes:
-                most = self._operation("add", most, size, made)
-            most = self._operation("multiply", most, literal(_SHARE, INT), made)
-            most = self._operation("floor_quotient", total, most, made)
-            count = self._least(count, most, made)
-        count = self._least(count, rounds, made)
-        count = self._least(count, literal(limit, INT), made)
-        is_large, several, found = self._new("large", BOOL), self._new("several", BOOL), "pieces"
-        both, found = self._new("spread", BOOL), self._new(found)
-        made += [
-            operation(is_large, "greater_equal", (total, literal(_LARGE, INT)), BOOL, INT),
-            operation(several, "greater", (count, literal(1, INT)), BOOL, INT),
-            operation(both, "and", (is_large, several), BOOL),
-            operation(found, "select", (both, count, literal(1, INT)), INT),
-        ]
-        return found
+def adding_to(statement: Any, shared: Sequence[Any]) -> Any:
+    """The statement with stores to the buffers of a piece, in place of those that they are for."""
+    names = {address.buffer: name for name, address, _ in shared}
 
-    def _work(
-        self, body: Body, loop: Loop, rounds: Operand, inside: Collection[str],
-        value: Callable[[str], str], made: list[Any],
-    ) -> Operand:  # fmt: skip
-        """The operations of a round of a body."""
-        own, total = 0, literal(0, INT)
-        for item in body.items:
-            if isinstance(item, Segment):
-                own += sum(map(price, walk(item.statements)))
-            elif isinstance(item, Branch):
-                for part in (item.then, item.otherwise):
-                    more = self._work(part, loop, rounds, inside, value, made)
-                    total = self._operation("add", total, more, made)
-            else:
-                once = self._work(item.body, loop, rounds, inside, value, made)
-                count = self._trips(item, loop, rounds, inside, value, made)
-                more = self._operation("multiply", once, count, made)
-                total = self._operation("add", total, more, made)
-        return self._operation("add", total, literal(own, INT), made)
+    def change(each: Any) -> Any:
+        if isinstance(each, Store):
+            return replace(each, buffer=names.get(each.buffer, each.buffer))
+        if isinstance(each, Call):
+            given = [
+                replace(x, buffer=names.get(x.buffer, x.buffer)) if isinstance(x, Address) else x
+                for x in each.arguments
+            ]
+            return replace(each, arguments=tuple(given))
+        return with_inner(each, lambda body: tuple(map(change, body)))
 
-    def _trips(
-        self, loop: Loop, around: Loop, rounds: Operand, inside: Collection[str],
-        value: Callable[[str], str], made: list[Any],
-    ) -> Operand:  # fmt: skip
-        """The rounds of a loop inside, or a guess."""
-        statement = loop.statement
-        if not isinstance(statement, For) or not self._is_passed(loop):
-            return literal(_GUESS, INT)  # the backward sweep need not know the bounds
-        bounds = statement.start, statement.stop
-        if not any(x in inside for x in bounds if isinstance(x, str)):
-            start, stop = (_value(x, value) for x in bounds)
-            return self._rounds(start, stop, made)
-        forms = [self._positions.form(x) for x in bounds]
-        if any(form is not None and around.statement.axis in form.terms for form in forms):
-            return self._operation("right_shift", rounds, literal(1, INT), made)  # a triangle
-        return literal(_GUESS, INT)
-
-    def _rounds(self, start: Any, stop: Any, made: list[Any]) -> Operand:
-        first, last = (literal(x, INT) if isinstance(x, int) else x for x in (start, stop))
-        count = self._operation("subtract", last, first, made)
-        return self._operation("maximum", count, literal(0, INT), made)
-
-    def _least(self, x: Operand, y: Operand, made: list[Any]) -> Operand:
-        return self._operation("minimum", x, y, made)
-
-    def _operation(self, name: str, x: Operand, y: Operand, made: list[Any]) -> Operand:
-        if not isinstance(x, str) and not isinstance(y, str):
-            return literal(_FOLDED[name](int(x.number), int(y.number)), INT)
-        if (name, literal(1, INT)) in (("multiply", x), ("multiply", y)):
-            return y if x == literal(1, INT) else x
-        if (name, literal(0, INT)) in (("add", x), ("add", y)):
-            return y if x == literal(0, INT) else x
-        target = self._new("work")
-        made.append(operation(target, name, (x, y), INT))
-        return target
+    return change(statement) if names else statement
 
 
-def _adding_to(statement: Any, names: Mapping[Any, str]) -> Any:
-    """The statement with stores to other buffers."""
-    if isinstance(statement, Store):
-        return replace(statement, buffer=names.get(statement.buffer, statement.buffer))
-    if isinstance(statement, Call):
-        given = [
-            replace(x, buffer=names.get(x.buffer, x.buffer)) if isinstance(x, Address) else x
-            for x in statement.arguments
-        ]
-        return replace(statement, arguments=tuple(given))
-    return with_inner(statement, lambda body: tuple(_adding_to(x, names) for x in body))
-
-
-_FOLDED: dict[str, Callable[[int, int], int]] = {
-    "add": int.__add__, "subtract": int.__sub__, "multiply": int.__mul__, "maximum": max,
-    "minimum": min, "right_shift": int.__rshift__, "floor_quotient": int.__floordiv__,
-}  # fmt: skip
-
-
-def _same(name: str) -> str:
+def _same(name: Any) -> Any:
     return name
-
-
-def _value(x: Any, value: Callable[[str], str]) -> Any:
-    return value(x) if isinstance(x, str) else x
 
 
 def _affine(x: Any) -> Affine:

@@ -19,7 +19,7 @@ from .nests import affine
 from .products import call_of, with_calls
 from .record import Block, Record
 from .skips import skipped, skipped_loop
-from .spreads import Pieces
+from .sweep_pieces import Pieces
 from .to_record import Plan
 from .tree import Body, Loop, Segment, bodies
 

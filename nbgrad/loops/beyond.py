@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..adjoints.spreads import with_pieces
 from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import Entry
 from ..compiler.kernel import kernel_from_ir
@@ -38,7 +39,9 @@ class _Primal:
         return dict.fromkeys(f"x{i}" for i in range(len(self.signature.leaves)))
 
     def entry(self, kinds: Iterable[Any]) -> Entry:
-        return Entry(with_library(self.signature.primal), self.signature.results or None, found)
+        of = self.signature
+        primal = with_pieces(of.primal, of.lengths, keeps_order=True)
+        return Entry(with_library(primal), of.results or None, found)
 
     def text(self) -> str:
         raise NotImplementedError

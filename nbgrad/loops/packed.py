@@ -16,6 +16,7 @@ import numpy as np
 
 from ..adjoints.build import INT
 from ..adjoints.reverse import value_and_cotangents
+from ..adjoints.spreads import with_pieces
 from ..compiler.forks import with_open_properties
 from ..errors import NbgradError, NoRuleError
 from ..ir.statements import Call, Function
@@ -126,6 +127,8 @@ class Derivative:
                 others = [name for i, name in enumerate(names) if i not in wanted]
                 wrt = [names[i] for i in wanted]
                 made = value_and_cotangents(made, wrt, lengths, others)
+            else:
+                made = with_pieces(made, lengths)
             for moving in self.along:
                 made = _tangents(made, [names[i] for i in moving], lengths)
         except NbgradError:

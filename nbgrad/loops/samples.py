@@ -10,6 +10,7 @@ import numpy as np
 from ..adjoints.build import BOOL, INT, copy, literal, operation
 from ..compiler.forks import with_open_properties
 from ..ir.affine import ZERO, Affine, variable
+from ..ir.spread import MOST_PIECES, Spread
 from ..ir.statements import (
     Address,
     Allocate,
@@ -24,6 +25,7 @@ from ..ir.statements import (
 )
 from .packed import Derivative
 from .signature import Signature
+from .work_of_samples import pieces_of_samples
 
 __all__ = ["Samples", "samples_of"]
 
@@ -101,6 +103,11 @@ def samples_of(of: Derivative, levels: tuple[tuple[bool, ...], ...]) -> Samples:
     return Samples(of, levels)
 
 
+# Where the status of a sample stands: each piece has a cache line.
+_NUMBERS, _PIECE, _APART = "@numbers", "@piece", 8
+_OWN = Affine(0, ((_PIECE, _APART),))
+
+
 class _Loops:
     """Writes the loops over samples. Names with an @ are none of the function of one sample."""
 
@@ -115,18 +122,13 @@ class _Loops:
         self._counts: list[Any] = [f"@count{k}" for k in depth]
         self._parameters = self._taken()
         inside = self._inside()
-        for axis, count in zip(reversed(self._axes), reversed(self._counts), strict=True):
-            inside = [For(axis, 0, count, tuple(inside))]
-        start: list[Any] = []
-        end: list[Any] = []
-        if by_address:  # the status of one sample is an integer; that of all is behind the vectors
-            start.append(Allocate("status", 1, INT))
-            end = self._reported(literal(0, self._of.dtype))
-        else:
-            start.append(Store("status", ZERO, literal(0, INT), INT))
+        total = self._counts[0]
+        for count in self._counts[1:]:
+            total = self._made("multiply", total, count, self._body)
+        sample, split = self._split()
+        self._body += self._in_pieces(For(sample, 0, total, (*split, *inside)))
         self.function = Function(
-            samples.name, tuple(self._parameters), (*start, *self._body, *inside, *end), (),
-            frozenset(["exact"]),
+            samples.name, tuple(self._parameters), tuple(self._body), (), frozenset(["exact"])
         )  # fmt: skip
 
     def _taken(self) -> list[tuple[str, Any]]:
@@ -202,7 +204,7 @@ class _Loops:
             else:
                 given[name] = name
         given |= {"out_n0": widths["out"], "ct_n0": widths["ct"], "status_n0": literal(1, INT)}
-        given["status"] = Address("status", ZERO, INT)
+        given["status"] = Address(_NUMBERS, _OWN, INT)
         for k, moving in enumerate(of.along):
             for i in moving:
                 given |= {f"d{k}_{i}_n{n}": f"x{i}_n{n}" for n in range(leaves[i].ndim or 0)}
@@ -210,24 +212,70 @@ class _Loops:
             Call(self._inner, tuple([given.get(name, name) for name, _ in self._inner.parameters]))
         )
         number, failed = self._new(), self._new()
-        made += [
-            Load(number, "status", ZERO, INT),
+        return [
+            *made,
+            Load(number, _NUMBERS, _OWN, INT),
             operation(failed, "not_equal", (number, literal(0, INT)), BOOL, INT),
+            If(failed, (Return(),)),  # the end of a piece
         ]
-        reported: list[Any] = []
-        if self._by_address:
-            value = self._new()
-            reported = [copy(value, number, of.dtype), *self._reported(value)]
-        return [*made, If(failed, (*reported, Return()))]
 
-    def _reported(self, status: Any) -> list[Any]:
-        """Store the status behind the vectors."""
+    def _in_pieces(self, loop: For) -> list[Any]:
+        """The loop over samples in pieces. Each has a status: that of the first one that is not 0
+        is the status of all."""
         made: list[Any] = []
-        at = self._width
+        count = self._pieces(loop.stop, made)
+        each, number, failed = self._new(), self._new(), self._new()
+        look = [
+            Load(number, _NUMBERS, Affine(0, ((each, _APART),)), INT),
+            operation(failed, "not_equal", (number, literal(0, INT)), BOOL, INT),
+            If(failed, (*self._reported(number), Return())),
+        ]
+        before = Store(_NUMBERS, _OWN, literal(0, INT), INT)
+        return [
+            *made,
+            Allocate(_NUMBERS, _APART * MOST_PIECES, INT),
+            Spread(loop, count, _PIECE, before=(before,)),
+            For(each, 0, count, tuple(look)),
+            *self._reported(literal(0, INT)),
+        ]
+
+    def _split(self) -> tuple[str, list[Any]]:
+        """The number of a sample among all, and the statements that compute its axes of it."""
+        number, made = self._axes[0], []
+        for axis, count in list(zip(self._axes, self._counts, strict=True))[:0:-1]:
+            whole = self._new()
+            made = [
+                operation(axis, "modulo", (whole, count), INT),
+                operation(number, "floor_quotient", (whole, count), INT),
+                *made,
+            ]
+            number = whole
+        return number, made
+
+    def _pieces(self, total: Any, made: list[Any]) -> Any:
+        """The number of pieces."""
+        leaves, given = self._of.signature.leaves, {}
+        for i, leaf in enumerate(leaves):
+            for axis in range(leaf.ndim or 0):
+                given[f"{leaf.name}_n{axis}"] = f"x{i}_n{axis}"
+            if leaf.ndim is None and leaf.dtype == INT and not self._samples.axes(i):
+                given[leaf.name] = f"x{i}"
+                if self._by_address:
+                    given[leaf.name] = self._new()
+                    made.append(Load(given[leaf.name], f"x{i}", ZERO, INT))
+        return pieces_of_samples(self._of, total, given, self._new, made)
+
+    def _reported(self, number: Any) -> list[Any]:
+        """Store the status of all samples; by address, it stands behind the vectors."""
+        if not self._by_address:
+            return [Store("status", ZERO, number, INT)]
+        made: list[Any] = []
+        at, status = self._width, self._new()
         for count in self._counts:
             at = self._made("multiply", at, count, made)
         place = variable(at) if isinstance(at, str) else Affine(at.number, ())
-        return [*made, Store("out", place, status, self._of.dtype)]
+        dtype = self._of.dtype
+        return [*made, copy(status, number, dtype), Store("out", place, status, dtype)]
 
     def _total(self, sizes: Sequence[Any]) -> Any:
         total = sizes[0]

@@ -14,8 +14,19 @@ import numpy as np
 from ..adjoints.build import BOOL, Names, defined_names, literal, operation
 from ..adjoints.inline import inlined
 from ..ir.affine import Affine
-from ..ir.spread import Spread
-from ..ir.statements import Call, Function, If, Load, Raise, Return, Store
+from ..ir.spread import MOST_PIECES, Spread
+from ..ir.statements import (
+    Allocate,
+    Call,
+    For,
+    Function,
+    If,
+    Literal,
+    Load,
+    Raise,
+    Return,
+    Store,
+)
 from ..ir.walk import walk, with_inner
 
 __all__ = ["error_of", "names_in", "with_status"]
@@ -32,37 +43,50 @@ def with_status(
     as in `errors`; the last number is for all others."""
     names = Names(names_in(function))
     flat = inlined(function, names)
-    buffer, at, dtype = place
+    dtype = place[-1]
     numbers = {error: i + 1 for i, error in enumerate(errors)}
     freed = [Call("freed", (name,)) for name in scratch]
 
-    def change(body: Sequence[Any], freed: Sequence[Any] = freed) -> tuple:
+    def change(body: Sequence[Any], place: Any = place, freed: Sequence[Any] = freed) -> tuple:
         made: list[Any] = []
         for each in body:
             if isinstance(each, Raise):
                 number = numbers.get((each.error, each.message), len(errors))
-                made += [*freed, Store(buffer, at, literal(number, dtype), dtype), Return()]
-            elif isinstance(each, Spread):  # a piece ends alone
-                own = with_inner(each, lambda body: change(body, ()))
-                made.append(replace(own, at_error=()))
-                if any(isinstance(x, Raise) for x in walk([each])):
-                    made += ended(each.at_error)
+                made += [*freed, _stored(place, literal(number, dtype)), Return()]
+            elif isinstance(each, Spread) and any(isinstance(x, Raise) for x in walk([each])):
+                made += in_pieces(each, place, freed)
             else:
-                made.append(with_inner(each, lambda body: change(body, freed)))
+                made.append(with_inner(each, lambda body: change(body, place, freed)))
         return tuple(made)
 
-    def ended(at_error: Sequence[Any]) -> list[Any]:
-        """End the function if a piece has stored a number."""
+    def in_pieces(spread: Spread, place: Any, freed: Sequence[Any]) -> list[Any]:
+        """A piece ends alone, with a number of its own; that of the first piece counts."""
+        own, each = names.new("numbers"), names.new("each")
         number, failed = names.new("number"), names.new("failed")
-        zero = literal(0, dtype)
+        here = own, Affine(0, ((spread.piece, 1),)), dtype
+        changed = with_inner(spread, lambda body: change(body, here, ()))
+        before = (_stored(here, literal(0, dtype)), *changed.before)
+        ends = (*change(spread.at_error, place, ()), *freed, _stored(place, number), Return())
+        look = [
+            Load(number, own, Affine(0, ((each, 1),)), dtype),
+            operation(failed, "not_equal", (number, literal(0, dtype)), BOOL, dtype),
+            If(failed, ends),
+        ]
+        count = spread.count
+        stop = int(count.number) if isinstance(count, Literal) else count
         return [
-            Load(number, buffer, at, dtype),
-            operation(failed, "not_equal", (number, zero), BOOL, dtype),
-            If(failed, (*at_error, *freed, Return())),
+            Allocate(own, MOST_PIECES, dtype),
+            replace(changed, before=before, at_error=()),
+            For(each, 0, stop, tuple(look)),
         ]
 
     body = (*flat.declared, *change(flat.body))
     return replace(function, body=body)
+
+
+def _stored(place: tuple[str, Affine, np.dtype], number: Any) -> Store:
+    buffer, at, dtype = place
+    return Store(buffer, at, number, dtype)
 
 
 def names_in(function: Function) -> Iterator[str]:

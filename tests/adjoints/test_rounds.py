@@ -7,7 +7,7 @@ from fuzz.derivatives.drawing import draw
 from numba import prange
 
 import nbgrad
-from nbgrad.adjoints import rounds, spreads
+from nbgrad.adjoints import rounds, spreads, work
 from nbgrad.adjoints.reverse import recorded, value_and_cotangents
 from nbgrad.compiler.front.functions import ArrayType, entry_of
 from nbgrad.ir.spread import Spread
@@ -22,7 +22,7 @@ FLOAT, INT = np.dtype(float), np.dtype(int)
 def many_pieces(monkeypatch):
     """Each independent loop has as many pieces as rounds."""
     for module, name, value in (
-        (spreads, "_LARGE", 0), (spreads, "_SHIFT", 0), (spreads, "_SHARE", 1),
+        (work, "_LARGE", 0), (work, "_SHIFT", 0), (work, "_SHARE", 1),
         (rounds, "_SHORT", 0),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)

@@ -1,9 +1,21 @@
 """Independent rounds of loops on several threads: the same bits for any number of threads."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numba
 import numpy as np
 import pytest
-from helpers.loops.threads import batch, forces, gain, knocked_out, logarithm
+from helpers.loops.threads import (
+    batch,
+    forces,
+    gain,
+    histogram,
+    knocked_out,
+    logarithm,
+    long_sum,
+    orbit,
+    spread_out,
+)
 
 import nbgrad
 from nbgrad.threads.pool import pieces_run
@@ -115,6 +127,229 @@ def test_inside_of_compiled_programs():
         value, slopes = step(100.0, 0.4)
         assert (value, *slopes) == (expected[0], *expected[1])
         assert user(100.0, 0.4) == (value, *slopes)
+
+
+def on_threads(call):
+    """The bits of what a call gives, and the number of pieces; with 1, 2 and 3 threads."""
+    found, counts = [], []
+    for count in (1, 2, 3):
+        nbgrad.set_threads(count)
+        before = sum(pieces_run())
+        leaves = call()
+        counts.append(sum(pieces_run()) - before)
+        leaves = leaves if isinstance(leaves, tuple) else (leaves,)
+        found.append([np.asarray(x).tobytes() for x in leaves])
+    assert found[0] == found[1] == found[2]
+    assert counts[0] == counts[1] == counts[2]
+    return leaves, counts[0]
+
+
+def tracked(f):
+    def call(p):
+        return f(nbgrad.track(p)).data
+
+    return call
+
+
+TRANSFORMED = {
+    "value": lambda f: lambda p: nbgrad.vjp(f, p)[0],
+    "tracked": tracked,
+    "compiled": lambda f: nbgrad.compile(f),
+    "jvp": lambda f: lambda p: nbgrad.jvp(f, (p,), (np.ones(2),)),
+    "linearize": lambda f: lambda p: nbgrad.linearize(f, p)[1](np.ones(2)),
+    "hvp": lambda f: lambda p: nbgrad.hvp(f)(p, np.ones(2)),
+    "hessian": nbgrad.hessian,
+}
+
+
+@pytest.mark.parametrize("kind", TRANSFORMED)
+def test_what_runs_in_pieces(kind):
+    z = np.random.default_rng(13).normal(size=(1500, 60))
+    f = nbgrad.njit(logarithm)
+    transformed = TRANSFORMED[kind](lambda p: f(z, p[0], p[1], 95.0))
+    (found, *_), pieces = on_threads(lambda: transformed(np.array([100.0, 0.4])))
+    assert pieces > 2
+    if kind in ("value", "tracked", "compiled", "jvp"):
+        assert found == f(z, 100.0, 0.4, 95.0)
+
+
+def test_functions_that_numba_refuses():
+    @nbgrad.njit
+    def spreads(x, w):
+        for i in range(x.shape[0]):
+            w[i] = x[i].std(axis=0) + np.sum(np.exp(x[i]) * np.sin(x[i]))
+
+    x = np.random.default_rng(2).normal(size=(500, 100))
+
+    def call():
+        w = np.zeros(500)
+        spreads(x, w)
+        return w
+
+    (found,), pieces = on_threads(call)
+    assert pieces > 2
+    np.testing.assert_allclose(found, x.std(axis=1) + np.sum(np.exp(x) * np.sin(x), 1), rtol=1e-12)
+
+
+SAMPLES = {
+    "values": lambda f, n: nbgrad.vmap(lambda p: f(p, n)),
+    "gradients": lambda f, n: nbgrad.vmap(nbgrad.grad(lambda p: f(p, n))),
+    "jvp": lambda f, n: (
+        lambda p: nbgrad.vmap(lambda q: nbgrad.jvp(lambda r: f(r, n), (q,), (q,))[1])(p)
+    ),
+    "hessians": lambda f, n: nbgrad.vmap(nbgrad.hessian(lambda p: f(p, n))),
+    "compiled": lambda f, n: nbgrad.compile(nbgrad.vmap(nbgrad.grad(lambda p: f(p, n)))),
+    "two levels": lambda f, n: (
+        lambda p: nbgrad.vmap(nbgrad.vmap(lambda q: f(q, n)))(p.reshape(3, 100, 2)).reshape(300)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_samples_in_pieces(kind):
+    f = nbgrad.njit(orbit)
+    points = np.random.default_rng(17).uniform(1.0, 2.0, size=(300, 2))
+    of_samples = SAMPLES[kind](f, 500)
+    (found,), pieces = on_threads(lambda: of_samples(points))
+    assert pieces > 2
+    if kind == "compiled":
+        of_samples = SAMPLES["gradients"](f, 500)
+    one = np.concatenate([of_samples(points[[i, i, i]].repeat(100, 0))[:1] for i in (0, 157, 299)])
+    np.testing.assert_array_equal(found[[0, 157, 299]], one)
+
+
+@pytest.mark.parametrize("kind", ["values", "gradients", "compiled"])
+def test_the_first_error_of_samples_is_raised(kind):
+    f = nbgrad.njit(orbit)
+    points = np.random.default_rng(17).uniform(1.0, 2.0, size=(300, 2))
+    of_samples = SAMPLES[kind](f, 500)
+    for first, second in ((20, 290), (290, 20)):
+        points[:, 0] = 1.5
+        points[first, 0], points[second, 0] = 50.0, -50.0
+        expected = (ValueError, "grows") if first < second else (ArithmeticError, "shrinks")
+        for count in (1, 2, 3):
+            nbgrad.set_threads(count)
+            with pytest.raises(expected[0], match=expected[1]):
+                of_samples(points)
+
+
+def test_rounds_that_add_to_the_same_elements():
+    """Each piece has a copy of the array, which is added to it in the order of the pieces."""
+    rng = np.random.default_rng(23)
+    x, w, places = rng.normal(size=40_000), 0.7, rng.integers(0, 50, 40_000)
+    f = nbgrad.njit(histogram)
+    (value, by_x, by_w), pieces = on_threads(
+        lambda: (lambda v, g: (v, *g))(*nbgrad.value_and_grad(f, (0, 1))(x, w, places))
+    )
+    assert pieces > 2
+    np.testing.assert_allclose(value, f(x, w, places), rtol=1e-13)
+    sums = np.bincount(places, np.sin(x) * w, 50)
+    np.testing.assert_allclose(by_x, 2.0 * sums[places] * np.cos(x) * w, rtol=1e-11)
+    np.testing.assert_allclose(by_w, 2.0 * np.sum(sums**2) / w, rtol=1e-11)
+    moved, _ = on_threads(lambda: nbgrad.jvp(lambda w: f(x, w, places), (w,), (1.0,)))
+    np.testing.assert_allclose(moved[1], by_w, rtol=1e-12)
+
+
+def test_places_that_are_data_are_not_trusted():
+    """`out[places[i]] = x` in a loop over `prange`: the last round must win, as in Numba."""
+    f = nbgrad.njit(spread_out)
+    x, places = np.linspace(0.0, 1.0, 40_000), np.zeros(40_000, int)
+    value, slope = nbgrad.value_and_grad(f)(x, places)
+    assert value == f(x, places) and slope[-1] == np.cos(1.0) and not slope[:-1].any()
+    assert "they write to depends on data" in f.plan
+
+
+def test_sums_over_prange_are_those_of_blocks():
+    x = np.random.default_rng(29).normal(size=50_001)
+    f = nbgrad.njit(long_sum)
+    (value, slope), pieces = on_threads(lambda: nbgrad.value_and_grad(f)(x))
+    assert pieces > 2
+    np.testing.assert_allclose(slope, 2.0 * x * np.exp(x * x * 0.1) * (1.0 + 0.1 * x * x))
+    blocks = [f(x[i : i + 13]) for i in range(0, x.size, 13)]
+    total = 0.0
+    for each in blocks:
+        total += each
+    assert value == total
+    assert nbgrad.jvp(f, (x,), (x,))[0] == nbgrad.vjp(f, x)[0] == value
+    assert nbgrad.vjp(f, x[:4000])[0] == f(x[:4000])  # a block has one round
+
+
+def test_in_threads_of_the_user():
+    rng = np.random.default_rng(31)
+    z = rng.normal(size=(1500, 60))
+    f = nbgrad.njit(knocked_out)
+    points = rng.uniform(1.0, 2.0, size=(300, 2))
+    both = nbgrad.value_and_grad(f, (1, 2))
+    orbits = nbgrad.vmap(nbgrad.grad(lambda p: nbgrad.njit(orbit)(p, 500)))
+    nbgrad.set_threads(3)
+    value, slopes = both(z, 100.0, 0.4, 95.0)
+    expected = bits(value, slopes), orbits(points).tobytes()
+
+    def work(_):
+        value, slopes = both(z, 100.0, 0.4, 95.0)
+        return bits(value, slopes), orbits(points).tobytes()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(found == expected for found in pool.map(work, range(24)))
+
+
+ALL = {
+    "gradient": lambda f: nbgrad.grad(f),
+    "value": lambda f: lambda x: nbgrad.vjp(f, x)[0],
+    "jvp": lambda f: lambda x: nbgrad.jvp(f, (x,), (x,)),
+    "hvp": lambda f: lambda x: nbgrad.hvp(f)(x, x),
+    "compiled": lambda f: nbgrad.compile(nbgrad.grad(f)),
+}
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_error_of_the_first_round_is_raised(kind):
+    @nbgrad.njit
+    def remainders(x, n, limit):
+        total = 0.0
+        for i in range(x.shape[0]):
+            s = 0.0
+            for j in range(x.shape[1]):
+                s += x[i, j] ** 2
+            if n[i] > limit:
+                raise ValueError("too large")
+            total += gain(s) * (i % n[i])
+        return total
+
+    x, n = np.ones((2000, 50)), np.full(2000, 3)
+    call = ALL[kind](lambda x: remainders(x, n, 100))
+    for count in (1, 2, 3):
+        nbgrad.set_threads(count)
+        n[:] = 3
+        before = sum(pieces_run())
+        call(x)
+        assert sum(pieces_run()) - before > 2
+        n[900], n[1500] = 0, 101
+        with pytest.raises(ZeroDivisionError):
+            call(x)
+        n[900], n[1500] = 101, 0
+        with pytest.raises(ValueError, match="too large"):
+            call(x)
+
+
+def test_arrays_after_errors():
+    """What a function that Numba refuses has written when it raises is the same, too."""
+
+    @nbgrad.njit
+    def checked(x, w):
+        for i in range(x.shape[0]):
+            w[i] = x[i].std(axis=0) + np.sum(np.exp(x[i]) * np.sin(x[i]))
+            if w[i] > 1e6:
+                raise ValueError("too large")
+
+    x = np.random.default_rng(2).normal(size=(500, 100))
+    x[300, 0] = 52.0
+    for count in (1, 3):
+        nbgrad.set_threads(count)
+        w = np.zeros(500)
+        with pytest.raises(ValueError, match="too large"):
+            checked(x, w)
+        assert w[:301].all() and not w[301:].any()
 
 
 def test_errors_of_pieces():

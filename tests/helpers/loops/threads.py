@@ -3,7 +3,10 @@
 import numpy as np
 from numba import prange
 
-__all__ = ["batch", "forces", "gain", "knocked_out", "logarithm"]
+__all__ = [
+    "batch", "forces", "gain", "histogram", "knocked_out", "logarithm", "long_sum", "orbit",
+    "spread_out",
+]  # fmt: skip
 
 
 def knocked_out(z, s0, sigma, strike):
@@ -86,3 +89,39 @@ def forces(x, v, steps):
 
 def gain(x):
     return np.sqrt(x) * np.exp(-0.01 * x) + np.tanh(x)
+
+
+def orbit(p, n):
+    """A trajectory of hares and lynxes, which ends with an error outside of bounds."""
+    x, y = p[0], p[1]
+    for _ in range(n):
+        if x > 40.0:
+            raise ValueError("grows")
+        if x < -40.0:
+            raise ArithmeticError("shrinks")
+        dx = x * (1.1 - 0.4 * y)
+        dy = y * (0.1 * x - 0.4)
+        x += 0.01 * dx
+        y += 0.01 * dy
+    return x * y
+
+
+def histogram(x, w, places):
+    sums = np.zeros(50)
+    for i in prange(x.size):
+        sums[places[i]] += np.sin(x[i]) * w
+    return np.sum(sums * sums)
+
+
+def spread_out(x, places):
+    out = np.zeros(x.size)
+    for i in prange(x.size):
+        out[places[i]] = np.sin(x[i])
+    return np.sum(out)
+
+
+def long_sum(x):
+    total = 0.0
+    for i in prange(x.size):
+        total += x[i] * x[i] * np.exp(x[i] * x[i] * 0.1)
+    return total
