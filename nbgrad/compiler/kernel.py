@@ -160,7 +160,7 @@ def kernel_from_source(name: str, source: str, parts: Sequence[Any] = ()) -> Ker
         if entry is None:
             module = module_of(source, **{part.name: part for part in parts})
             for part in parts:
-                function = _function(part, module.__name__)
+                function = function_of(part, module.__name__)
                 setattr(module, part.name, linked(function) if source else function)
             entry = Kernel(getattr(module, name), content, bool(source))
             _kernels[name, content] = entry
@@ -175,11 +175,11 @@ def kernel_from_ir(maker: Any) -> Kernel:
     with _build_lock:
         entry = _kernels.get((maker.name, content))
         if entry is None:
-            entry = _kernels[maker.name, content] = Kernel(_function(maker), content)
+            entry = _kernels[maker.name, content] = Kernel(function_of(maker), content)
         return entry
 
 
-def _function(maker: Any, home: str = __name__) -> Callable:
+def function_of(maker: Any, home: str = __name__) -> Callable:
     """The Python function, of the module `home`, that stands for one of the kernel IR."""
     scope: dict[str, Any] = {"__name__": home}
     exec(f"def {maker.name}({', '.join(maker.types)}): ...", scope)

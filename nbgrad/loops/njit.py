@@ -15,6 +15,7 @@ from ..transforms.direct import register
 from . import recorded as recorded
 from . import ruled as ruled
 from . import stand_ins as stand_ins
+from . import typed as typed
 from .beyond import run
 from .call import call, look, on_copies
 from .call_plan import CallPlan

@@ -1,0 +1,40 @@
+"""nbgrad's functions in code that Numba compiles: which ones Numba knows, and how."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..compiler.definitions import answer_types, holder, of_device, of_python, overloaded
+from ..compiler.front.binding import python_function
+from ..compiler.front.scalars import other_row
+from ..static.function import StaticFunction
+from ..transforms.custom import CustomRule
+from ..transforms.elementwise import UserElementwise
+from .rows import found
+
+__all__: list[str] = []
+
+
+def _type_of(value: Any) -> Any:
+    """The type of a value of ours; None for any other."""
+    home = f"{getattr(value, '__module__', '')}."
+    if isinstance(value, (CustomRule, StaticFunction)):
+        python = python_function(value) or python_function(value.function)
+        return python and of_python(python)
+    if home == "nbgrad.loops.stand_ins.":
+        return of_python(value)
+    if home == "nbgrad.kernels.random." and hasattr(value, "attributes"):
+        return of_device(value)
+    if home == "nbgrad.random." or (_is_of_numbers(value, home) and other_row(value, False)):
+        return overloaded(value, found)
+    return holder(value) if home.startswith("nbgrad.stats.") else None
+
+
+def _is_of_numbers(value: Any, home: str) -> bool:
+    if isinstance(value, np.ufunc):  # one of SciPy that numba-scipy does not define
+        return getattr(np, value.__name__, None) is not value and "numba_scipy" not in sys.modules
+    return home.startswith("nbgrad.") or isinstance(value, UserElementwise)
+
+
+answer_types(_type_of)
