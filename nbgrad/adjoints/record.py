@@ -4,7 +4,6 @@ A block of words is reserved before it is written, and released where the revers
 A loop whose number of rounds is known, with all inside, has one block; a round has `width` words.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +19,6 @@ from .build import BOOL, DOUBLE, INT, Names, copy, literal, operation
 __all__ = ["Block", "Record"]
 
 _LEAST = 1024  # words
-_C_INT = np.dtype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,11 @@ class Record:
     """Writes the statements of the record."""
 
     def __init__(self, names: Names, dtypes: dict[str, np.dtype], function: str):
-        self._names, self._dtypes, self._function = names, dtypes, function
+        self._names, self._dtypes = names, dtypes
+        self._lack = (
+            f"the record of the reverse pass of {function} does not fit into the memory of this "
+            "machine: loop over nbgrad.steps(n), which keeps few states"
+        )
         self._tape, self._used = self._name("record"), self._name("used")
         self._capacity = self._name("capacity")
         self.is_used = False
@@ -98,40 +100,16 @@ class Record:
         twice, size, size_in_bytes = (self._name(x) for x in ("twice", "size", "bytes"))
         grown, failed = self._name("grown"), self._name("failed", BOOL)
         made.append(If(lacks, (
-            *self._within_memory(room),
             operation(twice, "multiply", (room, literal(2, INT)), INT),
             operation(size, "add", (twice, literal(_LEAST, INT)), INT),
             operation(size_in_bytes, "multiply", (size, literal(8, INT)), INT),
             Call("resized", (self._tape, size_in_bytes), (grown,), (INT,)),
             operation(failed, "equal", (grown, literal(0, INT)), BOOL, INT),
-            If(failed, (Raise("MemoryError", "no memory for the record of a reverse pass"),)),
+            If(failed, (Raise("MemoryError", self._lack),)),
             copy(self._tape, grown, INT),
             copy(self._capacity, size, INT),
         )))  # fmt: skip
         return Block(*self._pointers(made), variable(base))
-
-    def _within_memory(self, words: Operand) -> list[Any]:
-        """Raise an error for more words than the machine has memory for, before they are written:
-        some systems hand out memory that they do not have."""
-        if not hasattr(os, "sysconf"):
-            return []
-        pages, page, room = (self._name(x) for x in ("pages", "page", "memory"))
-        needed, exceeds = self._name("needed"), self._name("exceeds", BOOL)
-        text = (
-            f"the record of the reverse pass of {self._function} would be larger than the memory "
-            "of this machine: loop over nbgrad.steps(n), which keeps few states"
-        )
-        found = [
-            Call("c_function sysconf", (literal(os.sysconf_names[key], _C_INT),), (name,), (INT,))
-            for name, key in ((pages, "SC_PHYS_PAGES"), (page, "SC_PAGE_SIZE"))
-        ]
-        return [
-            *found,
-            operation(room, "multiply", (pages, page), INT),
-            operation(needed, "multiply", (words, literal(8, INT)), INT),
-            operation(exceeds, "greater", (needed, room), BOOL, INT),
-            If(exceeds, (Raise("MemoryError", text),)),
-        ]
 
     def release(self, count: Operand, made: list[Any]) -> Block:
         """The block of so many words that was reserved last."""

@@ -214,6 +214,9 @@ class BodyWriter(FunctionWriter):
 
     def finish(self, values: list[Value]) -> None:
         """Return values."""
+        if not values:
+            self._leave("0")
+            return
         self.heap.free()
         self.returned([*[Value("0", STATUS)] * self.raises, *values])
 
@@ -246,7 +249,7 @@ class BodyWriter(FunctionWriter):
         write_spread(self, spread)
 
     def _leave(self, status: str) -> None:
-        """Return a status that is not 0; one block frees the buffers for all that may raise."""
+        """Return a status, and no values; one block frees the buffers for all that do."""
         if not self.heap:
             self._return_status(status)
             return
@@ -256,6 +259,9 @@ class BodyWriter(FunctionWriter):
         self.add(f"br label %{self._left[0]}")
 
     def _return_status(self, status: str) -> None:
+        if not self._results:
+            self.add("ret void")
+            return
         if len(self._results) == 1:
             self.add(f"ret i32 {status}")
             return

@@ -1,5 +1,6 @@
 """Memory of the heap for code, as LLVM assembly."""
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -17,36 +18,58 @@ __all__ = ["Heap", "declare_room"]
 _LARGE = 1 << 22
 _HUGE_PAGES = 14  # MADV_HUGEPAGE of Linux
 
-_ADVISED = f"""define internal noalias ptr @nbgrad.room(ptr %old, i64 %size) noinline {{
+# Systems hand out memory that the machine does not have. A buffer may be twice as long as needed.
+_ROOM = """define internal noalias ptr @nbgrad.room(ptr %old, i64 %size) noinline {{
+  %large = icmp sge i64 %size, {large}
+  br i1 %large, label %check, label %little
+little:
+  %small = call ptr @realloc(ptr %old, i64 %size)
+  ret ptr %small
+check:
+  %pages = call i64 @sysconf(i32 {pages})
+  %page = call i64 @sysconf(i32 {page})
+  %memory = mul i64 %pages, %page
+  %half = lshr i64 %size, 1
+  %exceeds = icmp ugt i64 %half, %memory
+  br i1 %exceeds, label %none, label %make
+none:
+  ret ptr null
+make:
   %found = call ptr @realloc(ptr %old, i64 %size)
-  %large = icmp sge i64 %size, {_LARGE}
-  br i1 %large, label %advise, label %done
-advise:
-  %address = ptrtoint ptr %found to i64
+  {advise}ret ptr %found
+}}"""
+_ADVISE = f"""%address = ptrtoint ptr %found to i64
   %up = add i64 %address, 4095
   %first = and i64 %up, -4096
   %last = add i64 %address, %size
   %length = sub i64 %last, %first
   %start = inttoptr i64 %first to ptr
   %ignored = call i32 @madvise(ptr %start, i64 %length, i32 {_HUGE_PAGES})
-  br label %done
-done:
-  ret ptr %found
-}}"""
+  """
 
-# A buffer that is large enough is kept. One call, as each branch in a function with many buffers
-# costs LLVM time.
-_GROWN = """define internal noalias ptr @nbgrad.grown(ptr %old, i64 %before, i64 %size, i1 %cleared)
+# Makes a buffer for so many bytes at least. Its place holds the address and the size; one that is
+# large enough is kept. One call, as each branch in a function with many buffers costs LLVM time.
+_GROWN = """define internal noalias ptr @nbgrad.grown(ptr %place, i64 %wanted, i1 %cleared)
   noinline {
-  %more = icmp sgt i64 %size, %before
+  %size_at = getelementptr {ptr, i64}, ptr %place, i64 0, i32 1
+  %old = load ptr, ptr %place
+  %before = load i64, ptr %size_at
+  %some = icmp sgt i64 %wanted, 1
+  %least = select i1 %some, i64 %wanted, i64 1
+  %more = icmp sgt i64 %least, %before
   br i1 %more, label %grow, label %kept
 kept:
   ret ptr %old
 grow:
+  %half = lshr i64 %before, 1
+  %size = add i64 %least, %half
   %found = call ptr @room(ptr %old, i64 %size)
-  %got = icmp ne ptr %found, null
-  %clears = and i1 %got, %cleared
-  br i1 %clears, label %clear, label %done
+  %lacks = icmp eq ptr %found, null
+  br i1 %lacks, label %done, label %got
+got:
+  store ptr %found, ptr %place
+  store i64 %size, ptr %size_at
+  br i1 %cleared, label %clear, label %done
 clear:
   %start = getelementptr i8, ptr %found, i64 %before
   %length = sub i64 %size, %before
@@ -58,26 +81,30 @@ done:
 
 
 def declare_room(declared: dict[str, str]) -> str:
-    """Declare the function `ptr(ptr, i64)` that is `realloc`; its name. On Linux it asks for huge
-    pages where much memory is needed."""
+    """Declare the function `ptr(ptr, i64)` that is `realloc`; its name. It gives null for more than
+    the machine has, and on Linux asks for huge pages where much memory is needed."""
     declared["realloc"] = "declare ptr @realloc(ptr, i64)"
-    if not sys.platform.startswith("linux"):
+    if not hasattr(os, "sysconf"):
         return "realloc"
+    declared["sysconf"] = "declare i64 @sysconf(i32)"
     declared["madvise"] = "declare i32 @madvise(ptr, i64, i32)"
-    declared["nbgrad.room"] = _ADVISED
+    pages, page = (os.sysconf_names[f"SC_{name}"] for name in ("PHYS_PAGES", "PAGE_SIZE"))
+    advise = _ADVISE if sys.platform.startswith("linux") else ""
+    declared["nbgrad.room"] = _ROOM.format(large=_LARGE, pages=pages, page=page, advise=advise)
     return "nbgrad.room"
 
 
 class Heap:
     """The buffers of a function on the heap, which have no memory where it begins.
 
-    LLVM keeps their addresses in registers. A list in memory holds the addresses to be freed, too:
-    otherwise a function with many buffers would move all of these registers wherever it may raise.
+    LLVM keeps their addresses in registers. A list in memory holds them, too, to be freed, and
+    their sizes: otherwise a function with many buffers would move all of these registers wherever
+    it may raise.
     """
 
     def __init__(self, writer: "BodyWriter"):
         self._writer = writer
-        self._places: dict[str, tuple[str, str, int]] = {}  # of address and size; in the list
+        self._places: dict[str, tuple[str, int]] = {}  # of the address; in the list
         self._list = ""
 
     def __contains__(self, buffer: Any) -> bool:
@@ -89,17 +116,22 @@ class Heap:
     def reserve(self, buffers: Iterable[str]) -> None:
         """Reserve room for the addresses of buffers."""
         names, writer = list(dict.fromkeys(buffers)), self._writer
-        if names:
-            self._list = writer.allocate("ptr", len(names))
+        if not names:
+            return
+        self._list = writer.allocate("{ptr, i64}", len(names))
+        self._declare_memset()
+        size = 16 * len(names)
+        writer.add(f"call void @llvm.memset.p0.i64(ptr {self._list}, i8 0, i64 {size}, i1 false)")
         for i, name in enumerate(names):
-            address, size = writer.allocate("ptr"), writer.allocate("i64")
-            self._places[name] = address, size, i
+            self._places[name] = address, _ = writer.allocate("ptr"), i
             writer.add(f"store ptr null, ptr {address}")
-            writer.add(f"store i64 0, ptr {size}")
-            writer.add(f"store ptr null, ptr {self._in_list(str(i))}")
+
+    def _declare_memset(self) -> None:
+        text = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        self._writer.module.intrinsics["llvm.memset"] = text
 
     def _in_list(self, i: str) -> str:
-        return self._writer.emit(f"getelementptr ptr, ptr {self._list}, i64 {i}")
+        return self._writer.emit(f"getelementptr {{ptr, i64}}, ptr {self._list}, i64 {i}")
 
     def pointer(self, buffer: str) -> str:
         """The address of a buffer."""
@@ -107,28 +139,18 @@ class Heap:
 
     def make(self, new: New) -> None:
         """Write a statement that makes a buffer, or a larger one."""
-        writer, (address, room, i) = self._writer, self._places[new.target]
-        emit, add = writer.emit, writer.add
-        declared = writer.module.intrinsics
-        declared["llvm.memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        writer, (address, i) = self._writer, self._places[new.target]
+        emit, declared = writer.emit, writer.module.intrinsics
         declared["nbgrad.grown"] = _GROWN.replace("@room", f"@{declare_room(declared)}")
         wanted = emit(f"mul i64 {writer.operand(new.count).text}, {new.dtype.itemsize}")
-        before, old = emit(f"load i64, ptr {room}"), emit(f"load ptr, ptr {address}")
-        half = emit(f"lshr i64 {before}, 1")
-        more = emit(f"icmp sgt i64 {wanted}, {before}")
-        total = emit(f"select i1 {more}, i64 {emit(f'add i64 {wanted}, {half}')}, i64 {before}")
-        cleared = "true" if new.cleared else "false"
-        given = f"ptr {old}, i64 {before}, i64 {total}, i1 {cleared}"
+        given = f"ptr {self._in_list(str(i))}, i64 {wanted}, i1 {str(new.cleared).lower()}"
         found = emit(f"call ptr @nbgrad.grown({given})")
         got, failed = map(writer.label, ("got", "failed"))
-        lacks, some = emit(f"icmp eq ptr {found}, null"), emit(f"icmp ne i64 {total}, 0")
-        writer.branch_if(emit(f"and i1 {lacks}, {some}"), failed, got)
+        writer.branch_if(emit(f"icmp eq ptr {found}, null"), failed, got)
         writer.begin(failed)
         writer.leave("MemoryError", "no memory for an array")
         writer.begin(got)
-        add(f"store ptr {found}, ptr {address}")
-        add(f"store ptr {found}, ptr {self._in_list(str(i))}")
-        add(f"store i64 {total}, ptr {room}")
+        writer.add(f"store ptr {found}, ptr {address}")
 
     def free(self) -> None:
         """Free the buffers."""

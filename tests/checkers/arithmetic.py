@@ -1,7 +1,6 @@
 """The numbers and the memory of the functions that `functions.py` makes of the kernel IR."""
 
 import math
-import os
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -145,5 +144,5 @@ SPACE: dict[str, Any] = {
     "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
     "functions": _FUNCTIONS, "libm": LIBM,
     "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
-    "product": _product, "hidden": lambda x: (x,), "sysconf": lambda key: (os.sysconf(key),),
+    "product": _product, "hidden": lambda x: (x,),
 }  # fmt: skip
