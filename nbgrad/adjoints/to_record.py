@@ -27,7 +27,6 @@ from .tree import (
     between,
     bodies,
     is_read,
-    item_of,
     parts,
     statements_of,
 )
@@ -99,10 +98,10 @@ class Plan:
         if body.parent is None:
             return
         self._pass(body.parent)
-        item = item_of(body)
+        item = body.item
         if isinstance(item, Branch):
             self.need(item.condition, body.parent)
-        elif isinstance(item.statement, For):
+        elif item is not None and isinstance(item.statement, For):
             for bound in (item.statement.start, item.statement.stop):
                 self.need(bound, body.parent)
             for name in _free(item.adjoint):
@@ -217,12 +216,12 @@ class Plan:
                 continue  # the statement before it sets the elements to 0, and is undone
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:
-                    places = between(each, segment, body)
-                    if any(
-                        self._destroys(read, at, home, each, segment, body)
-                        and (places is None or at in places)
-                        for read, at, home in every.get(each.buffer, ())
-                    ):
+                    destroyed = [
+                        at for read, at, home in every.get(each.buffer, ())
+                        if self._destroys(read, at, home, each, segment, body)
+                    ]
+                    places = between(each, segment, body) if destroyed else ()
+                    if destroyed and (places is None or any(at in places for at in destroyed)):
                         self.written.add(id(each))
                         self._pass(body)
                         self.places[id(each)] = self._place(each, segment, body)

@@ -9,8 +9,8 @@ from ..ir.walk import inner, walk
 from .build import COPY
 
 __all__ = [
-    "Body", "Branch", "Loop", "Segment", "between", "bodies", "is_read", "item_of", "parts",
-    "statements_of", "tree",
+    "Body", "Branch", "Loop", "Segment", "between", "bodies", "is_read", "parts", "statements_of",
+    "tree",
 ]  # fmt: skip
 
 
@@ -56,13 +56,18 @@ class Body:
     """The items of a function, of a loop or of a branch, and the values that they define."""
 
     parent: "Body | None"
-    loop: "Loop | None" = None
+    item: "Loop | Branch | None" = None  # the one whose body it is
     items: list[Any] = field(default_factory=list)
     defined: dict[str, tuple[Segment, Any]] = field(default_factory=dict)
     crossing: set[str] = field(
         default_factory=set
     )  # values that the reverse of several items needs
     recorded: list[str] = field(default_factory=list)
+
+    @property
+    def loop(self) -> "Loop | None":
+        """The loop whose body it is."""
+        return self.item if isinstance(self.item, Loop) else None
 
     def loops(self) -> list["Loop"]:
         """The loops around, innermost first."""
@@ -113,7 +118,7 @@ class _Fill:
         for each in statements:
             if isinstance(each, (For, While)):
                 loop = Loop(each, Body(body))
-                loop.body.loop = loop
+                loop.body.item = loop
                 loop.order = next(self._count)
                 inside: list[Any] = list(each.body)
                 if inside and Break() in (inside[-1], *getattr(inside[-1], "then", ())):
@@ -123,6 +128,7 @@ class _Fill:
                 segment = None
             elif isinstance(each, If) and not self._is_straight(each):
                 branch = Branch(each, each.condition, Body(body), Body(body), next(self._count))
+                branch.then.item = branch.otherwise.item = branch
                 self.body(branch.then, each.then)
                 self.body(branch.otherwise, each.otherwise)
                 body.items.append(branch)
@@ -156,12 +162,6 @@ def _defined(each: Any) -> list[str]:
         return []
     target = getattr(each, "target", None)
     return [*([target] if isinstance(target, str) else []), *getattr(each, "results", ())]
-
-
-def item_of(body: Body) -> Any:
-    """The loop or the branch of a body."""
-    assert body.parent is not None
-    return next(each for each in body.parent.items if body in parts(each))
 
 
 def _segments(item: Any) -> set[Segment]:
@@ -198,4 +198,4 @@ def between(store: Store, segment: Segment, body: Body) -> set[Segment] | None:
             found |= _segments(each)
         if body.parent is None:
             return None
-        body, item = body.parent, item_of(body)
+        body, item = body.parent, body.item

@@ -5,7 +5,9 @@ it has written to 0, and the next nest adds to them. A shadow that each round of
 and adds to first in the next round, need not be 0 in between.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,11 +43,7 @@ class Zeros:
         private: Collection[Any],
     ):  # fmt: skip
         self._positions = Positions(outside, {}, numbers)
-        self._uses: dict[Any, int] = {}
-        for each in walk(statements):
-            for buffer in _touched(each):
-                if not _is_cleared(each):
-                    self._uses[buffer] = self._uses.get(buffer, 0) + 1
+        self._uses = _uses(statements)
         pointed = {
             x for each in walk(statements) if isinstance(each, (PointTo, Call))
             for x in (*_touched(each), getattr(each, "target", None))
@@ -59,21 +57,22 @@ class Zeros:
         """The changes of a body, of a loop or not; `groups` are those of nests that may be split
         into terms."""
         found = Found()
-        touched = [
-            {x for one in walk([each]) for x in _touched(one) if nest or not _is_cleared(one)}
-            for each, nest in zip(statements, nests, strict=True)
-        ]
+        touching: dict[Any, list[int]] = {}  # the places of statements that touch a buffer
+        for i, (each, nest) in enumerate(zip(statements, nests, strict=True)):
+            inside = [x for x in walk([each]) if nest or not _is_cleared(x)]
+            for buffer in dict.fromkeys(x for one in inside for x in _touched(one)):
+                touching.setdefault(buffer, []).append(i)
+        uses = _uses(statements) if is_loop else Counter()
         for i, nest in enumerate(nests):
             for store in nest.sets if nest is not None else ():
                 if getattr(store.value, "number", None) != 0:
                     continue
-                order = list(range(i + 1, len(nests)))
+                places = touching[store.buffer]
+                following = places[bisect_right(places, i) :]
                 if is_loop and store.buffer in self._private:
-                    inside = [x for x in walk(statements) if not _is_cleared(x)]
-                    count = sum(store.buffer in _touched(x) for x in inside)
-                    if count == self._uses[store.buffer]:
-                        order += range(i + 1)
-                place = next((k for k in order if store.buffer in touched[k]), None)
+                    if uses[store.buffer] == self._uses[store.buffer]:
+                        following += places
+                place = next(iter(following), None)
                 if place is None or place == i or place not in groups:
                     continue
                 assert nest is not None
@@ -141,6 +140,11 @@ def _touched(each: Any) -> Iterator[Any]:
         yield each.address.buffer
     elif isinstance(each, Spread):
         yield from (address.buffer for _, address, _ in each.shared)
+
+
+def _uses(statements: Iterable[Any]) -> Counter[Any]:
+    """How often the statements use each buffer, but to set elements to 0."""
+    return Counter(x for each in walk(statements) if not _is_cleared(each) for x in _touched(each))
 
 
 def _is_cleared(each: Any) -> bool:
