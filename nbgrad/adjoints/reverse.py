@@ -35,6 +35,7 @@ from .positions import Positions
 from .products import adjoints_of_product
 from .record import Record
 from .rounds import Rounds
+from .row_lengths import RowLengths, row_lengths
 from .segments import segmented
 from .selects import selected
 from .shadows import with_shadows
@@ -159,6 +160,7 @@ class _Reverse:
             lambda name: self._dtype(name).kind == "f",
         )  # fmt: skip
         inside = self._adjoint.inside
+        self._rows = row_lengths(walk(plain.body), positions, shapes)
         self._plan = Plan(self._tree, self._variables, inside, positions, self._states)
         self._pieces = Pieces(
             self.rounds.loops, positions, self._new, self._shadow, self._record,
@@ -273,6 +275,8 @@ class _Reverse:
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
         declared = [*plain.declared, *sweeps.declared, *checkpoints.declared,
                     *self._record.declared(), *adjoint.declared.values()]  # fmt: skip
+        variables = {each.target for each in declared}
+        both = RowLengths(self._rows, self._dtypes, self._new, variables).of(both)
         body = self._record.freed_at_errors([*declared, *both])
         body += [*self._record.freed(), Return((*plain.results, *bars))]
         return Function(
