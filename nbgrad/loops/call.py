@@ -1,6 +1,7 @@
 """Calls of Numba functions with arrays of transformations among the arguments."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -187,16 +188,21 @@ def require_apart(signature: Signature, leaves: Sequence, is_copying: bool = Tru
         for j, other in enumerate(leaves):
             if i == j or not signature.leaves[j].ndim:
                 continue
-            a, b = (signature.leaves[k].label for k in sorted((i, j)))
-            why = (
-                f"{signature.name} writes to {signature.leaves[i].label}, and its arguments "
-                f"{a} and {b} share memory: pass a copy of one of them{user_line()}"
-            )
+            why = partial(_sharing, signature, i, j)
             if _overlap(leaves[i], other, is_copying, why):
-                raise GraphError(why)
+                raise GraphError(why())
 
 
-def _overlap(x: Any, y: Any, is_copying: bool, why: str) -> bool:
+def _sharing(signature: Signature, i: int, j: int) -> str:
+    """The message about an argument that is written and shares memory with another one."""
+    a, b = (signature.leaves[k].label for k in sorted((i, j)))
+    return (
+        f"{signature.name} writes to {signature.leaves[i].label}, and its arguments {a} and {b} "
+        f"share memory: pass a copy of one of them{user_line()}"
+    )
+
+
+def _overlap(x: Any, y: Any, is_copying: bool, why: Callable[[], str]) -> bool:
     """Whether arrays share memory. Of two arguments of a compiled function, each call finds out."""
     if isinstance(x, Array) and isinstance(y, Array):
         if share(x, y, np.shares_memory):
@@ -210,7 +216,7 @@ def _overlap(x: Any, y: Any, is_copying: bool, why: str) -> bool:
     return np.may_share_memory(x, y) and np.shares_memory(x, y)
 
 
-def _note_apart(x: Any, y: Any, why: str) -> None:
+def _note_apart(x: Any, y: Any, why: Callable[[], str]) -> None:
     """Have each call of the recorded program raise an error if two arguments share memory, or an
     argument and an array that it captures."""
     recorder = recording.recorder
@@ -218,7 +224,7 @@ def _note_apart(x: Any, y: Any, why: str) -> None:
         return
     x, y = (recorder.capture(z) if is_a(z, np.ndarray) else symbol_of(z) for z in (x, y))
     if all(z.builder is recorder and z.primitive is None for z in (x, y)):
-        recorder.apart[x, y] = why
+        recorder.apart[x, y] = why()
 
 
 def _memory(x: Any) -> Any:
