@@ -44,6 +44,7 @@ from .states import State, states
 from .sweep_pieces import Pieces
 from .to_record import Plan, is_dear
 from .tree import Segment, bodies, tree
+from .unroll import unrolled
 from .whole import without_pieces
 
 __all__ = ["Recorded", "recorded", "value_and_cotangents"]
@@ -115,6 +116,7 @@ class _Reverse:
         self._bar, self._mark = unused(".bar", function), unused("~", function)
         flat = inlined(function, names)
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
+        flat.body = unrolled(flat.body, {each.target for each in flat.declared}, names)
         flat.body = segmented(flat.body, names)
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         self._dtypes = plain.dtypes
