@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from fuzz.derivatives.checking import Unsupported, Unusable, check
-from fuzz.derivatives.drawing import draw
+from fuzz.derivatives import running
+from fuzz.derivatives.pieces import check_in_pieces, check_threads
 from numba import prange
 
 import nbgrad
-from nbgrad.adjoints import rounds, spreads, work
+from nbgrad.adjoints import spreads
 from nbgrad.adjoints.reverse import recorded, value_and_cotangents
 from nbgrad.compiler.front.functions import ArrayType, entry_of
 from nbgrad.ir.spread import Spread
@@ -18,27 +18,16 @@ STRIDED = ArrayType(np.dtype(float), 1, contiguous=False)
 FLOAT, INT = np.dtype(float), np.dtype(int)
 
 
-@pytest.fixture
-def many_pieces(monkeypatch):
-    """Each independent loop has as many pieces as rounds."""
-    for module, name, value in (
-        (work, "_LARGE", 0), (work, "_SHIFT", 0), (work, "_SHARE", 1),
-        (rounds, "_SHORT", 0),
-    ):  # fmt: skip
-        monkeypatch.setattr(module, name, value)
-
-
-def test_drawn_programs_in_pieces(many_pieces, monkeypatch):
+def test_drawn_programs_in_pieces(monkeypatch):
     made = []
     monkeypatch.setattr(spreads, "Spread", lambda *args: made.append(args) or Spread(*args))
-    done = 0
-    for seed in range(40):
-        try:
-            check(draw(seed))
-            done += 1
-        except (Unsupported, Unusable):
-            continue
-    assert done > 20 and len(made) >= 10
+    found = running.run(0, 40, checked=check_in_pieces)
+    assert not found.failures and found.counts["right"] > 20 and len(made) >= 10
+
+
+def test_drawn_programs_on_threads():
+    found = running.run(100, 12, checked=check_threads)
+    assert not found.failures and found.counts["right"] > 6
 
 
 def sums(x, w):

@@ -13,6 +13,7 @@ from .derivatives import drawing as drawing_of_loops
 from .derivatives import running
 from .derivatives.checking import check
 from .derivatives.machine import check_machine
+from .derivatives.pieces import check_in_pieces, check_threads
 from .derivatives.whole import draw_whole
 from .draw import draw, ops
 from .memory import drawing
@@ -142,7 +143,7 @@ def _loops(job: Job) -> Found:
     for seed in range(job.seed, job.seed + min(job.programs, 10**6)):
         if time.monotonic() > end:
             break
-        checked = check_machine if seed % 8 == 0 else check
+        checked = {0: check_machine, 4: check_threads, 6: check_in_pieces}.get(seed % 8, check)
         kind = draw_whole if seed % 3 == 0 else drawing_of_loops.draw
         found = running.run(seed, 1, checked=checked, draw=kind)
         coverage.programs += 1

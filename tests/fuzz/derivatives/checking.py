@@ -11,10 +11,11 @@ from checkers.arithmetic import begin
 from checkers.functions import runnable
 
 from nbgrad.adjoints.reverse import value_and_cotangents
+from nbgrad.adjoints.spreads import with_pieces
 from nbgrad.adjoints.tangent import tangents
 from nbgrad.compiler.front.functions import ArrayType, Entry, entry_of
 from nbgrad.compiler.front.syntax import Unsupported
-from nbgrad.ir.statements import Pointer
+from nbgrad.ir.statements import Function, Pointer
 
 from .drawing import Drawn
 from .dual import SPACE, Array, Budget, Dual, Wild
@@ -110,10 +111,12 @@ def check(program: Drawn) -> None:
     rng = np.random.default_rng(program.seed + 1)
     right = expected(program, rng)
     entry = compiled(program)
-    _check_primal(program, entry, right)
     function = entry.function
     lengths = [name for name, _ in function.parameters if "_n" in name]
-    _check_tangents(program, tangents(function, program.wrt, lengths), right)
+    in_pieces = with_pieces(function, lengths)
+    for primal in [function] if in_pieces is function else [function, in_pieces]:
+        _check_primal(program, primal, right)
+        _check_tangents(program, tangents(primal, program.wrt, lengths), right)
     made = value_and_cotangents(function, program.wrt, lengths)
     check_cotangents(program, made, runnable(made), right, rng)
 
@@ -138,9 +141,9 @@ def _run(run: Callable, passed: list[Any]) -> tuple:
         raise Different(f"{type(error).__name__}: {error}") from error
 
 
-def _check_primal(program: Drawn, entry: Entry, right: Expected) -> None:
+def _check_primal(program: Drawn, primal: Function, right: Expected) -> None:
     passed, buffers = _passed(program)
-    found = _run(runnable(entry.function), [passed[n] for n, _ in entry.function.parameters])
+    found = _run(runnable(primal), [passed[n] for n, _ in primal.parameters])
     _same("results", found, right.results, program)
     for name, elements in right.arrays.items():
         _same(f"array {name}", _elements(name, buffers[name], program), elements, program)
