@@ -128,8 +128,7 @@ class Rounds:
                 )
         added = self._added(loop, inside, made)
         shared = self._shared(loop, inside, made)
-        names = {*defined_names(statements), statement.axis}
-        return Independent(sums, shared, added, bool(made), names)
+        return Independent(sums, shared, added, bool(made), set(defined_names([statement])))
 
     def _check_made(self, loop: Loop, made: Collection[Any]) -> None:
         own = set(map(id, bodies(loop.body)))

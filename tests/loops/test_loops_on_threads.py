@@ -373,3 +373,22 @@ def test_errors_of_pieces():
         n[1234] = 0
         with pytest.raises(ZeroDivisionError):
             both(x, n)
+
+
+@nbgrad.njit
+def lagged(lags, x):
+    out = np.empty_like(lags)
+    for k in range(lags.size):
+        total = 0.0
+        for j in range(x.size):
+            for i in range(j, x.size):
+                total += x[i] * x[j] * lags[k]
+        out[k] = total
+    return out
+
+
+def test_rounds_may_hold_triangles_of_other_loops():
+    x = np.linspace(0.1, 1.0, 5)
+    slope = nbgrad.grad(lambda lags: np.sum(lagged(lags, x)))(np.ones(3))
+    assert "rounds of k run on several threads" in lagged.plan
+    assert np.allclose(slope, np.sum(np.tril(np.outer(x, x))))

@@ -26,6 +26,19 @@ def repeated(a, x):
     return np.full(int(x), 1.0) * a[0]
 
 
+@nbgrad.njit
+def part(a, n):
+    if n > 1:
+        return a[:n] * 2.0
+    return a * a
+
+
+@nbgrad.njit
+def three(a):
+    b, c = part(a, 4), part(a, 1)
+    return b, c, part(a, 3)
+
+
 def waves_of(a, n):
     rows = [np.concatenate([[0.0], a[1:-1] * a[:-2] + t, [0.0]]) for t in range(n)]
     return np.stack(rows)
@@ -116,3 +129,10 @@ def test_several_returns_of_an_array_that_is_written():
     assert np.array_equal(nbgrad.jacobian(shortened)(x), [[0.15, 0.0, 0.0]])
     assert np.array_equal(nbgrad.jacobian(shortened)(2.0 * x), np.eye(3)[1:])
     assert np.array_equal(x, [0.3, 0.4, 0.7])
+
+
+def test_results_of_calls_are_other_arrays_than_the_results_of_the_caller():
+    found, pull = nbgrad.vjp(three, A)
+    assert all(map(np.array_equal, found, three(A)))
+    (slope,) = pull((np.ones(4), np.ones(5), np.ones(3)))
+    assert np.array_equal(slope, 2.0 * A + np.array([4.0, 4.0, 4.0, 2.0, 0.0]))

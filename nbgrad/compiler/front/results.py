@@ -66,7 +66,7 @@ class Results:
             return [], None
         if isinstance(value, (Array, Lazy)):
             self._arrays += 1
-            return [], returned_array(self._emit, f"return.{self._arrays - 1}", value)
+            return [], returned_array(self._emit, f"return.array{self._arrays - 1}", value)
         number = self._emit.typed(value)
         return [number.operand], number.dtype
 
