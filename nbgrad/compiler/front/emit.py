@@ -119,7 +119,7 @@ class FunctionBuilder:
             return Number(found, dtype, natural=value.value >= 0)
         if isinstance(value, Known) and isinstance(value.value, complex):
             raise Unsupported(COMPLEX)
-        kinds = {tuple: "a tuple", Known: getattr(value, "value", "")}
+        kinds = {tuple: "a tuple or a list", Known: getattr(value, "value", "")}
         raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 
     def dtype(self, value: Value) -> np.dtype:

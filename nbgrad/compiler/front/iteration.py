@@ -3,13 +3,14 @@
 import builtins
 import operator
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...ir.statements import Literal, Raise
-from .arrays import in_memory
+from .array_table import shape_from
+from .arrays import in_memory, shape_of
 from .elements import element, moved
 from .emit import FunctionBuilder
 from .functions import type_of
@@ -17,8 +18,8 @@ from .syntax import Unsupported
 from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
-    "Chosen", "Enumerated", "Items", "ParallelRange", "Range", "arrays_of", "bound", "chosen",
-    "items_of", "made_by", "one_type", "rounds", "takes",
+    "Chosen", "Enumerated", "Indices", "Items", "ParallelRange", "Range", "arrays_of", "bound",
+    "chosen", "items_of", "made_by", "one_type", "rounds", "takes",
 ]  # fmt: skip
 
 _INT32 = np.dtype(np.int32)
@@ -99,6 +100,40 @@ class Scattered:
         return Array(place, (), None, self._flat.mutable)
 
 
+class Indices:
+    """`np.ndindex(shape)`: the indices of all elements of an array."""
+
+    def __init__(self, emit: FunctionBuilder, *shape: Value):
+        self._emit = emit
+        self._shape = shape_from(emit, shape[0] if len(shape) == 1 else shape)
+        whole = reduce(partial(emit.operation, operator.mul), self._shape, Known(1))
+        self.count: Value = emit.settled(whole)
+
+    def at(self, k: Value) -> Value:
+        found: list[Value] = []
+        for length in self._shape[:0:-1]:
+            found.append(self._part(operator.mod, k, length))
+            k = self._part(operator.floordiv, k, length)
+        return (k, *found[::-1]) if self._shape else ()
+
+    def _part(self, function: Any, k: Value, length: Value) -> Value:
+        parts = (self._emit.cast(x, UINT) for x in (k, length))  # neither is below 0
+        number = self._emit.cast(self._emit.operation(function, *parts), INT)
+        return Number(number.operand, INT, True, number.lasting)
+
+
+class Numbered(Indices):
+    """`np.ndenumerate(array)`: the indices, and the elements."""
+
+    def __init__(self, emit: FunctionBuilder, array: Value):
+        self._array = in_memory(emit, array)
+        super().__init__(emit, tuple(shape_of(array)))
+
+    def at(self, k: Value) -> Value:
+        index = super().at(k)
+        return index, element(self._emit, self._array, index)  # pyright: ignore
+
+
 class Chosen:
     """The members of a tuple, of one type."""
 
@@ -153,10 +188,11 @@ class Reversed:
         return self.items.at(Number(here.operand, INT, True, here.lasting))
 
 
-Items: TypeAlias = Range | Elements | Scattered | Chosen | Enumerated | Zipped | Reversed
+Items: TypeAlias = Range | Elements | Scattered | Indices | Chosen | Enumerated | Zipped | Reversed
 _MAKERS: dict[Any, Any] = {
     builtins.range: Range, builtins.enumerate: Enumerated,
     builtins.zip: Zipped, builtins.reversed: Reversed, np.nditer: Scattered,
+    np.ndindex: Indices, np.ndenumerate: Numbered,
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from .expressions import Expressions
 from .iteration import (
     Chosen,
     Enumerated,
+    Indices,
     Items,
     ParallelRange,
     Range,
@@ -164,7 +165,7 @@ class Loops:
         named = {str(each.arg): self._value(each.value) for each in node.keywords}
         count = (
             0
-            if issubclass(make, (Range, Scattered))
+            if issubclass(make, (Range, Scattered, Indices))
             else 1
             if make is Enumerated
             else len(node.args)

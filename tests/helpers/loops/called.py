@@ -13,7 +13,7 @@ import numpy as np
 from nbgrad import njit
 
 from .arrays.table import program
-from .control import X, Y
+from .control import A, X, Y
 
 CASES: list[Any] = []
 PLAIN: list[Any] = []  # those that call functions that Numba does not take: Python has the values
@@ -270,3 +270,32 @@ def generators(x):
     i = 2.0
     table = np.array([[x[k] * v for v in x] for k in range(x.size - 1)])
     return sum(v * i for i, v in enumerate(x)) * i + table[1, 2] * np.sum(table)
+
+
+# -- indices of arrays ---------------------------------------------------------------------------
+
+
+@case(A)
+def over_indices(a):
+    s = 0.0
+    for i, j in np.ndindex(a.shape):
+        s += a[i, j] * (i - 2 * j)
+    for k in np.ndindex(2, 3):
+        if a[k] > 1.0:
+            continue
+        a[k] *= a[k[1], k[0]]
+    for (i,) in np.ndindex(3):
+        if i == 2:
+            break
+        s += a[i, i]
+    return s + np.sum(a)
+
+
+@case(A)
+def over_indices_and_elements(a):
+    s = 0.0
+    for (i, j), x in np.ndenumerate(a):
+        s += x * x * (i - j)
+    for n, (i, x) in enumerate(np.ndenumerate(a.T[::2])):
+        s += x * n * i[1]
+    return s
