@@ -1,6 +1,6 @@
 """Names and small statements for the passes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any
@@ -10,12 +10,24 @@ import numpy as np
 from ..ir.affine import Affine, affine_of
 from ..ir.functions import FUNCTIONS
 from ..ir.scalar import NAMES, Apply, Arg, Expr, Number, apply, arg
-from ..ir.statements import Assign, For, Function, Literal, Operand
+from ..ir.spread import Spread
+from ..ir.statements import (
+    Address,
+    Assign,
+    Call,
+    For,
+    Function,
+    Literal,
+    Load,
+    Operand,
+    PointTo,
+    Store,
+)
 from ..ir.walk import inner, walk, with_inner
 
 __all__ = [
-    "BOOL", "COPY", "DOUBLE", "INT", "Names", "copy", "defined_names", "expanded", "literal",
-    "names_of", "operation", "renamed", "unused",
+    "BOOL", "COPY", "DOUBLE", "INT", "Names", "buffers_of", "copy", "defined_names", "expanded",
+    "literal", "names_of", "operation", "renamed", "unused",
 ]  # fmt: skip
 
 DOUBLE, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)
@@ -150,10 +162,15 @@ def unused(suffix: str, function: Function) -> str:
 def names_of(statement: Any) -> set[str]:
     """The names that a statement itself reads: operands, names in positions, bounds of loops."""
     found: set[str] = set()
-    for field in fields(statement):
-        if field.name not in (*_DEFINING, *_SKIPPED):
-            _collect(getattr(statement, field.name), found)
+    for name in _reading(type(statement)):
+        _collect(getattr(statement, name), found)
     return found
+
+
+@cache
+def _reading(kind: type) -> tuple[str, ...]:
+    """The fields of a class of statements with what they read."""
+    return tuple(x.name for x in fields(kind) if x.name not in (*_DEFINING, *_SKIPPED))
 
 
 def _collect(part: Any, found: set[str]) -> None:
@@ -232,3 +249,15 @@ def renamed(
 
 def _bound(value: Any) -> Any:
     return value.number if isinstance(value, Literal) else value
+
+
+def buffers_of(each: Any) -> Iterator[Any]:
+    """The buffers that a statement itself reads, writes or points to."""
+    if isinstance(each, (Load, Store)):
+        yield each.buffer
+    elif isinstance(each, Call):
+        yield from (x.buffer for x in each.arguments if isinstance(x, Address))
+    elif isinstance(each, PointTo) and isinstance(each.address, Address):
+        yield each.address.buffer
+    elif isinstance(each, Spread):
+        yield from (address.buffer for _, address, _ in each.shared)

@@ -4,22 +4,47 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.spread import Spread
-from ..ir.statements import Assign, Call, For, If, Load, Operand, Position, Statement
+from ..ir.statements import Assign, Call, For, If, Load, New, Operand, Position, Statement, Store
 from ..ir.walk import inner, walk, with_inner
-from .build import names_of
+from .build import buffers_of, names_of
 from .partials import only_computes
 
 __all__ = ["without_dead"]
 
 
 def without_dead(body: Sequence[Statement], results: Sequence[Operand]) -> list[Statement]:
-    """The statements without those whose value nothing reads, and without empty loops."""
+    """The statements without those whose value nothing reads, without buffers from which nothing is
+    read, and without empty loops."""
     made = list(body)
     while True:
+        unread = _unread(made)
+        if unread:
+            made = _without(made, unread)
         read = _read(made, results)
         made, has_less = _kept(made, read)
         if not has_less:
             return made
+
+
+def _unread(body: Sequence[Any]) -> set[Any]:
+    """The buffers that are made here, of which statements do nothing but set elements."""
+    every = walk(body)
+    found = {each.target for each in every if isinstance(each, New)}
+    for each in every if found else ():
+        if not isinstance(each, (New, Store)):
+            found.difference_update(buffers_of(each))
+    return found
+
+
+def _without(body: Sequence[Any], buffers: set[Any]) -> list[Any]:
+    """The statements without those that make these buffers or set their elements."""
+    made = []
+    for each in body:
+        if isinstance(each, (New, Store)):
+            if (each.target if isinstance(each, New) else each.buffer) in buffers:
+                continue
+        made.append(with_inner(each, lambda part: tuple(_without(part, buffers))))
+    return made
 
 
 def _read(body: Sequence[Any], results: Sequence[Operand]) -> set[str]:

@@ -18,6 +18,7 @@ from ..ir.statements import Accumulate, Assign, Call, For, Store
 from ..ir.walk import inner, with_inner
 from .build import names_of
 from .forms import Form
+from .lengths import Shapes
 from .nests import Free, free, levels_of
 from .regions import Group, Term, emitted, needed
 from .sums import with_sums
@@ -31,11 +32,11 @@ _CALL = 100  # those that a call of a function takes
 
 class Gather:
     """Rewrites the nests of a backward sweep. `outside` are statements that define numbers which do
-    not change, `shapes` the names of the lengths of arrays; `private` are shadows that are 0 before
+    not change, `shapes` those of arrays and shadows; `private` are shadows that are 0 before
     the sweep and that nothing reads after it. `new(hint, dtype)` gives new names."""
 
     def __init__(
-        self, outside: Sequence[Any], shapes: dict[Any, Sequence[str]], private: Collection[Any],
+        self, outside: Sequence[Any], shapes: Shapes, private: Collection[Any],
         new: Callable[..., str], dtypes: Mapping[str, np.dtype], numbers: Collection[str],
         is_variable: Callable[[str], bool], is_cotangent: Callable[[str], bool],
     ):  # fmt: skip

@@ -4,13 +4,14 @@ A load is moved if no store in the loop may be at its element; it stands under t
 the loop has a round. So the cotangent of the element is summed in a number while the loop runs.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ir.statements import Assign, For, If, Load, New, Position, Raise, Store, While
 from ..ir.walk import inner, walk, with_inner
 from .build import BOOL, INT, literal, names_of, operation
+from .lengths import Shapes
 from .positions import Access, Positions
 
 __all__ = ["hoisted"]
@@ -24,8 +25,8 @@ class _Around:
 
 
 def hoisted(
-    body: Sequence[Any], shapes: Mapping[str, Sequence[str]], constants: Collection[str],
-    variables: Collection[str], new: Callable[[str], str],
+    body: Sequence[Any], shapes: Shapes, constants: Collection[str], variables: Collection[str],
+    new: Callable[[str], str],
 ) -> list[Any]:  # fmt: skip
     """The statements with what does not change in loops in front of them."""
     positions = Positions(walk(body), shapes, constants)

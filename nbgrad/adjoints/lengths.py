@@ -1,10 +1,37 @@
-"""The lengths of the arrays that a function takes."""
+"""The lengths of arrays."""
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..ir.statements import Function, Pointer
+from ..ir.statements import Function, Literal, New, Pointer
+from ..ir.walk import walk
 
-__all__ = ["known_lengths", "shapes_of"]
+__all__ = ["Shapes", "known_lengths", "shapes_of", "with_made"]
+
+
+class Shapes(NamedTuple):
+    """The lengths of buffers, and those that are never below 0: a statement that makes a buffer may
+    raise an exception instead."""
+
+    lengths: Mapping[Any, Sequence[Any]]
+    natural: Collection[str]
+
+
+def with_made(
+    passed: Mapping[Any, Sequence[Any]], body: Sequence[Any] = (), constants: Collection[Any] = ()
+) -> Shapes:
+    """The shapes of arrays that are passed, and of buffers that one statement of a body makes, if
+    their lengths are numbers that do not change."""
+    made = [each for each in walk(body) if isinstance(each, New)]
+    total = Counter(each.target for each in made)
+    found = dict(passed)
+    for each in made:
+        shape = tuple(x.number if isinstance(x, Literal) else x for x in each.shape)
+        names = {x for x in shape if isinstance(x, str)}
+        if shape and total[each.target] == 1 and names.issubset(constants):
+            found[each.target] = shape
+    return Shapes(found, {length for shape in passed.values() for length in shape})
 
 
 def shapes_of(function: Function, lengths: Collection[str]) -> dict[str, tuple[str, ...]]:

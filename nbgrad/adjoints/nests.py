@@ -14,6 +14,7 @@ from ..ir.statements import Accumulate, Assign, Call, For, Load, Position, Store
 from ..ir.walk import inner
 from .build import COPY, INT, names_of
 from .forms import Form
+from .lengths import Shapes
 from .partials import only_computes
 from .positions import Access, Positions
 
@@ -119,7 +120,7 @@ def _is_index(each: Any) -> bool:
 
 def free(
     levels: tuple[Level, ...], loops: tuple[For, ...], outside: Sequence[Any],
-    shapes: dict[Any, Sequence[str]], is_variable: Callable[[str], bool],
+    shapes: Shapes, is_variable: Callable[[str], bool],
 ) -> Free | None:  # fmt: skip
     """The nest, if its rounds may run in any order. `outside` are statements that define numbers
     which no round changes."""

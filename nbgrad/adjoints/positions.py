@@ -14,6 +14,7 @@ from ..ir.scalar import Apply
 from ..ir.statements import Assign, For, Literal, Position
 from .build import COPY, INT
 from .forms import Form
+from .lengths import Shapes
 from .tree import Body, Loop
 
 __all__ = ["Access", "Positions", "around"]
@@ -31,15 +32,12 @@ class Access(NamedTuple):
 
 
 class Positions:
-    """The positions of a tree. `shapes` are the names of the lengths of buffers."""
+    """The positions of a tree, in buffers of these shapes."""
 
-    def __init__(
-        self, statements: Iterable[Any], shapes: Mapping[str, Sequence[str]],
-        constants: Collection[str],
-    ):  # fmt: skip
-        self._shapes = shapes
-        self._natural = {name for shape in shapes.values() for name in shape}
-        self._constants = self._natural | set(constants)
+    def __init__(self, statements: Iterable[Any], shapes: Shapes, constants: Collection[str]):
+        self._shapes, self._natural = shapes.lengths, shapes.natural
+        self._lengths = {name for shape in self._shapes.values() for name in shape}
+        self._constants = self._lengths | set(constants)
         kinds = (Assign, Position)
         self._defined = {each.target: each for each in statements if isinstance(each, kinds)}
         self._axes = {each.axis: each for each in statements if isinstance(each, For)}
@@ -92,7 +90,7 @@ class Positions:
     def _split(self, access: Access) -> tuple[Form | None, ...]:
         shape = self._shapes.get(access.buffer, ())
         rank = max(len(shape), 1)
-        strides = {tuple(sorted(shape[axis + 1 :])): axis for axis in range(rank - 1)}
+        strides = {_sorted(shape[axis + 1 :]): axis for axis in range(rank - 1)}
         found: list[Form | None] = [_ZERO] * rank
         found[-1] = Form(access.at.const, {})
         for name, factor in access.at.terms:
@@ -112,32 +110,32 @@ class Positions:
         return False
 
     def _term(
-        self, name: Any, strides: Mapping[tuple[str, ...], int], rank: int
+        self, name: Any, strides: Mapping[tuple[Any, ...], int], rank: int
     ) -> tuple[int, Form | None]:
         """The axis of a term of a position, and its subscript."""
-        if (axis := strides.get(self._lengths(name) or ("",))) is not None:
+        if (axis := strides.get(self._factors(name) or ("",))) is not None:
             return axis, Form(1, {})
         match self._defined.get(name):
             case Assign(body=Apply(function=function), operands=(x, y)) if (
                 function.name == "multiply"
             ):
                 for stride, index in ((x, y), (y, x)):
-                    if (axis := strides.get(self._lengths(stride) or ("",))) is not None:
+                    if (axis := strides.get(self._factors(stride) or ("",))) is not None:
                         return axis, self.form(index)
         return rank - 1, self.form(name)
 
-    def _lengths(self, x: Any) -> tuple[str, ...] | None:
-        """The lengths of which a number is the product."""
-        if not isinstance(x, str):
-            return None
-        if x in self._natural:
+    def _factors(self, x: Any) -> tuple[Any, ...] | None:
+        """The lengths of which a number is the product; None for another number."""
+        if isinstance(x, Literal):
+            return (x.number,)
+        if x in self._lengths:
             return (x,)
         match self._defined.get(x):
             case Assign(body=Apply(function=function), operands=(y, z)) if (
                 function.name == "multiply"
             ):
-                left, right = self._lengths(y), self._lengths(z)
-                return None if left is None or right is None else tuple(sorted(left + right))
+                left, right = self._factors(y), self._factors(z)
+                return None if left is None or right is None else _sorted(left + right)
         return None
 
     def form(self, x: Any) -> Form | None:
@@ -257,6 +255,10 @@ class _Bounds:
         return form.const >= 1 and all(
             factor > 0 and natural(name) for name, factor in form.terms.items()
         )
+
+
+def _sorted(lengths: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(sorted(lengths, key=str))
 
 
 def _total(const: int, parts: Iterable[tuple[Form | None, int]]) -> Form | None:

@@ -24,12 +24,13 @@ from .activity import active_names, under_roots
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
+from .fusion import fused
 from .gather import Gather
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
 from .joint_reversal import Fused, fusible
-from .lengths import known_lengths, shapes_of
+from .lengths import known_lengths, shapes_of, with_made
 from .once import first_stores, made_once
 from .positions import Positions
 from .products import adjoints_of_product
@@ -119,16 +120,19 @@ class _Reverse:
         flat.body = unrolled(flat.body, {each.target for each in flat.declared}, names)
         flat.body = segmented(flat.body, names)
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
+        given, constants = shapes_of(function, lengths), _unchanging(plain, numbers)
+        shapes = with_made(given, plain.body, constants)
+        body = fused(plain.body, shapes, constants, {each.target for each in plain.declared})
+        if len(walk(body)) < len(walk(plain.body)):
+            plain = Simplified(plain.declared, body, plain.results, numbers, lengths, names)
+            constants = _unchanging(plain, numbers)
+            shapes = with_made(given, plain.body, constants)
+        self._shapes = shapes
         self._dtypes = plain.dtypes
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
         self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
         self._variables = {each.target for each in plain.declared}
         self._plain = plain
-        shapes = self._shapes = shapes_of(function, lengths)
-        constants = set(numbers) | {
-            each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
-        }
-        constants -= self._variables
         body = selected(plain.body, self._variables, self._dtype, self._new)
         body = with_increments(body, plain.results, self._new)
         plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
@@ -141,11 +145,12 @@ class _Reverse:
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes, function.name.partition(".")[0])
+        positions = Positions(walk(plain.body), shapes, constants)
         once = made_once(self._tree)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
-            under_roots(plain.body, self._dtype), once, first_stores(self._tree, once),
+            under_roots(plain.body, self._dtype), once, first_stores(self._tree, once, positions),
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:
@@ -153,16 +158,15 @@ class _Reverse:
                     item.adjoint = self._adjoint.of(item.statements)
                 elif arguments := getattr(getattr(item, "statement", None), "product", ()):
                     item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
-        positions = Positions(walk(plain.body), shapes, constants)
         variables = sorted(self._variables)
-        sizes = known_lengths(function, shapes)
+        sizes = known_lengths(function, given)
         self._states = states(self._tree, variables, sizes)
         self.rounds = Rounds(
             self._tree, positions, variables, results, active, sizes,
             lambda name: self._dtype(name).kind == "f",
         )  # fmt: skip
         inside = self._adjoint.inside
-        self._rows = row_lengths(walk(plain.body), positions, shapes)
+        self._rows = row_lengths(walk(plain.body), positions, given)
         self._plan = Plan(self._tree, self._variables, inside, positions, self._states)
         self._pieces = Pieces(
             self.rounds.loops, positions, self._new, self._shadow, self._record,
@@ -243,11 +247,11 @@ class _Reverse:
                 adjoint.add(x, seeds[-1][0])
         start = adjoint.flushed()
         made = [each.target for each in walk(plain.body) if isinstance(each, New)]
-        shapes: dict[Any, Any] = dict(self._shapes)
-        shapes |= {self._shadow(name): shape for name, shape in self._shapes.items()}
+        every = self._shapes.lengths
+        shadows = {self._shadow(name): shape for name, shape in every.items()}
         gather = Gather(
             [x for x in plain.body if isinstance(x, (Assign, Position))],
-            shapes,
+            self._shapes._replace(lengths={**every, **shadows}),
             [self._shadow(x) for x in (*self._private, *made)],
             self._new,
             self._dtypes,
@@ -290,3 +294,11 @@ class _Reverse:
 def _defines(each: Any) -> list[str]:
     names = [getattr(each, "target", None), getattr(each, "axis", None)]
     return [*(x for x in names if isinstance(x, str)), *getattr(each, "results", ())]
+
+
+def _unchanging(plain: Simplified, numbers: Collection[str]) -> set[str]:
+    """The numbers that no statement changes."""
+    found = set(numbers) | {
+        each.target for each in plain.body if isinstance(each, (Assign, Load, Position))
+    }
+    return found - {each.target for each in plain.declared}

@@ -128,7 +128,9 @@ class _Simplify:
                     made.append(replace(each, at=at, value=value))
                 case New():
                     self._forget(each.target, known)
-                    made.append(replace(each, count=self.value(each.count, now, made)))
+                    shape = tuple(self.value(x, now, made) for x in each.shape)
+                    count = self.value(each.count, now, made)
+                    made.append(replace(each, count=count, shape=shape))
                 case If(condition=condition):
                     self._branch(each, self.value(condition, now, made), now, known, made)
                 case Accumulate(target=target, value=value):

@@ -31,7 +31,7 @@ from ..ir.walk import walk, with_inner
 from .build import INT, Names, copy, defined_names, literal, operation
 from .increments import with_increments
 from .inline import inlined
-from .lengths import known_lengths, shapes_of
+from .lengths import known_lengths, shapes_of, with_made
 from .positions import Positions
 from .rounds import Independent, Rounds
 from .simplify import Simplified
@@ -68,7 +68,7 @@ def with_pieces(function: Function, lengths: Sequence[str], keeps_order: bool = 
     shapes = shapes_of(function, lengths)
     kinds = (Assign, Load, Position)
     constants = {*numbers, *(x.target for x in body if isinstance(x, kinds))} - variables
-    positions = Positions(walk(body), shapes, constants)
+    positions = Positions(walk(body), with_made(shapes), constants)
     results = [x for x in plain.results if isinstance(x, str)]
     rounds = Rounds(
         top, positions, sorted(variables), results, (), known_lengths(function, shapes),

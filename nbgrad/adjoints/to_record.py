@@ -217,7 +217,8 @@ class Plan:
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:
                     destroyed = [
-                        at for read, at, home in every.get(each.buffer, ())
+                        at
+                        for read, at, home in every.get(each.buffer, ())
                         if self._destroys(read, at, home, each, segment, body)
                     ]
                     places = between(each, segment, body) if destroyed else ()

@@ -7,14 +7,15 @@ and adds to first in the next round, need not be 0 in between.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..ir.spread import Spread
-from ..ir.statements import Address, Call, Literal, Load, PointTo, Store
+from ..ir.statements import Call, Literal, PointTo, Store
 from ..ir.walk import walk
+from .build import buffers_of
 from .forms import Form
+from .lengths import Shapes
 from .nests import Free
 from .positions import Positions
 from .regions import Group, covers
@@ -42,11 +43,11 @@ class Zeros:
         self, statements: Sequence[Any], outside: Sequence[Any], numbers: Collection[str],
         private: Collection[Any],
     ):  # fmt: skip
-        self._positions = Positions(outside, {}, numbers)
+        self._positions = Positions(outside, Shapes({}, ()), numbers)
         self._uses = _uses(statements)
         pointed = {
             x for each in walk(statements) if isinstance(each, (PointTo, Call))
-            for x in (*_touched(each), getattr(each, "target", None))
+            for x in (*buffers_of(each), getattr(each, "target", None))
         }  # fmt: skip
         self._private = set(private) - pointed
 
@@ -60,7 +61,7 @@ class Zeros:
         touching: dict[Any, list[int]] = {}  # the places of statements that touch a buffer
         for i, (each, nest) in enumerate(zip(statements, nests, strict=True)):
             inside = [x for x in walk([each]) if nest or not _is_cleared(x)]
-            for buffer in dict.fromkeys(x for one in inside for x in _touched(one)):
+            for buffer in dict.fromkeys(x for one in inside for x in buffers_of(one)):
                 touching.setdefault(buffer, []).append(i)
         uses = _uses(statements) if is_loop else Counter()
         for i, nest in enumerate(nests):
@@ -85,7 +86,7 @@ class Zeros:
         groups: list[Group],
     ) -> None:  # fmt: skip
         assert other is not None
-        stores = [x for x in other.body if store.buffer in _touched(x)]
+        stores = [x for x in other.body if store.buffer in buffers_of(x)]
         own = [g for g in groups if any(x is stores[0] for t in g.terms for x in t.body)]
         if len(own) != 1 or not all(
             isinstance(x, Store) and x.kind is not None
@@ -130,21 +131,11 @@ class Zeros:
         return None if distance.terms else distance.const
 
 
-def _touched(each: Any) -> Iterator[Any]:
-    """The buffers that a statement itself reads, writes or points to."""
-    if isinstance(each, (Load, Store)):
-        yield each.buffer
-    elif isinstance(each, Call):
-        yield from (x.buffer for x in each.arguments if isinstance(x, Address))
-    elif isinstance(each, PointTo) and isinstance(each.address, Address):
-        yield each.address.buffer
-    elif isinstance(each, Spread):
-        yield from (address.buffer for _, address, _ in each.shared)
-
-
 def _uses(statements: Iterable[Any]) -> Counter[Any]:
     """How often the statements use each buffer, but to set elements to 0."""
-    return Counter(x for each in walk(statements) if not _is_cleared(each) for x in _touched(each))
+    return Counter(
+        x for each in walk(statements) if not _is_cleared(each) for x in buffers_of(each)
+    )
 
 
 def _is_cleared(each: Any) -> bool:

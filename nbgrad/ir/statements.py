@@ -204,12 +204,14 @@ class Allocate:
 class New:
     """`target` is a buffer of at least `count` elements on the heap, whose contents are undefined;
     the function frees it where it ends. Executed again, it gives the same buffer, larger where more
-    elements are asked for. Elements of one that is `cleared` are 0 where they are allocated."""
+    elements are asked for. Elements of one that is `cleared` are 0 where they are allocated. With a
+    `shape`, its elements are those of an array of these lengths, row by row."""
 
     target: str
     count: Operand
     dtype: np.dtype
     cleared: bool = False
+    shape: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True)

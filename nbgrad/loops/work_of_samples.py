@@ -7,7 +7,7 @@ from typing import Any
 
 from ..adjoints.build import INT, Names, defined_names
 from ..adjoints.inline import inlined
-from ..adjoints.lengths import shapes_of
+from ..adjoints.lengths import shapes_of, with_made
 from ..adjoints.positions import Positions
 from ..adjoints.simplify import Simplified
 from ..adjoints.tree import Loop, tree
@@ -35,7 +35,7 @@ def pieces_of_samples(
     plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
     samples = For(names.new("sample"), 0, count, tuple(plain.body))
     top = tree([samples], {each.target for each in plain.declared})
-    positions = Positions(walk([samples]), shapes_of(primal, lengths), numbers)
+    positions = Positions(walk([samples]), with_made(shapes_of(primal, lengths)), numbers)
     known = _Known(plain, {**given, str(count): count}, new, made)
     work = Work(positions, lambda *_: new(), known)
     factor = (1 if of.wrt is None else _BOTH_SWEEPS) * (1 + len(of.along))

@@ -21,7 +21,7 @@ FLOAT, INT = np.dtype(float), np.dtype(int)
 def test_drawn_programs_in_pieces(monkeypatch):
     made = []
     monkeypatch.setattr(spreads, "Spread", lambda *args: made.append(args) or Spread(*args))
-    found = running.run(0, 40, checked=check_in_pieces)
+    found = running.run(0, 60, checked=check_in_pieces)
     assert not found.failures and found.counts["right"] > 20 and len(made) >= 10
 
 

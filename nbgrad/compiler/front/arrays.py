@@ -102,7 +102,7 @@ def lazy(emit: FunctionBuilder, value: Value) -> Lazy:
 
 def fresh(emit: FunctionBuilder, shape: Sequence[Number], dtype: np.dtype) -> Array:
     """A new array, whose elements are not set."""
-    return Array(emit.new(count_of(emit, shape), dtype), tuple(shape))
+    return Array(emit.new(count_of(emit, shape), dtype, shape), tuple(shape))
 
 
 def fill(emit: FunctionBuilder, target: Array, value: Lazy) -> None:

@@ -264,10 +264,10 @@ class FunctionBuilder:
 
     # -- memory -----------------------------------------------------------------------------------
 
-    def new(self, count: Value, dtype: np.dtype) -> Place:
-        """A new buffer on the heap."""
-        name = self.name("new")
-        self.add(New(name, self.cast(count, INT).operand, dtype))
+    def new(self, count: Value, dtype: np.dtype, shape: Sequence[Number] = ()) -> Place:
+        """A new buffer on the heap, for an array of a shape."""
+        name, lengths = self.name("new"), tuple(x.operand for x in shape)
+        self.add(New(name, self.cast(count, INT).operand, dtype, shape=lengths))
         self.buffers.append(name)
         return Place(name, dtype)
 

@@ -1,0 +1,203 @@
+"""Loops with the same bounds as one loop, where the second one reads an array that the first made.
+
+The front end writes a nest of loops for each expression of whole arrays. In one nest, an element is
+read where it was computed: if nothing else reads the array, neither it nor its shadow is made.
+
+Two loops may be one if no round of the second meets an element of a later round of the first one,
+unless both read it. The order of the operations on each element and variable stays the same, so all
+values keep their bits.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..ir.affine import ZERO
+from ..ir.statements import Assign, Call, For, If, Load, New, Position, Raise, Store
+from ..ir.walk import inner, walk, with_inner
+from .build import names_of, renamed
+from .lengths import Shapes
+from .partials import only_computes
+from .positions import Access, Positions
+
+__all__ = ["fused"]
+
+_MOST = 400  # pairs of accesses that are compared
+
+
+def fused(
+    body: Sequence[Any], shapes: Shapes, constants: Collection[str], variables: Collection[str]
+) -> list[Any]:
+    """The statements with loops that became one."""
+    return _Fuse(body, shapes, constants, variables).body(body, ())
+
+
+@dataclass(eq=False)
+class _Around:
+    """A loop around statements."""
+
+    statement: Any
+
+
+@dataclass
+class _Effects:
+    """What a statement does, with those inside of it. One that `is_opaque` may do more."""
+
+    reads: set[Any] = field(default_factory=set)
+    writes: set[Any] = field(default_factory=set)
+    loads: set[Any] = field(default_factory=set)
+    stores: set[Any] = field(default_factory=set)
+    makes: set[Any] = field(default_factory=set)
+    may_raise: bool = False
+    is_opaque: bool = False
+
+    def add(self, each: Any) -> None:
+        self.reads |= names_of(each)
+        self.writes.update(_targets(each))
+        match each:
+            case Load(buffer=buffer):
+                self.loads.add(buffer)
+            case Store(buffer=buffer):
+                self.stores.add(buffer)
+            case New(target=buffer):
+                self.makes.add(buffer)
+            case Raise():
+                self.may_raise = True
+            case Assign() | Position() | For() | If():
+                self.is_opaque |= bool(getattr(each, "checkpoint", ""))
+            case Call(function=function) if only_computes(function):
+                pass
+            case _:
+                self.is_opaque = True
+
+    def is_free_of(self, other: "_Effects") -> bool:
+        """Whether the order of two statements does not matter."""
+        if self.is_opaque or other.is_opaque or (self.may_raise and other.may_raise):
+            return False
+        return all(
+            x.writes.isdisjoint(y.reads | y.writes)
+            and (x.stores | x.makes).isdisjoint(y.loads | y.stores | y.makes)
+            for x, y in ((self, other), (other, self))
+        )
+
+
+class _Fuse:
+    def __init__(
+        self, body: Sequence[Any], shapes: Shapes, constants: Collection[str],
+        variables: Collection[str],
+    ):  # fmt: skip
+        self._shapes, self._constants = shapes, constants
+        self._variables = frozenset(variables)
+        self._every = walk(body)
+        self._made = {each.target for each in self._every if isinstance(each, New)}
+        self._effects: dict[int, tuple[Any, _Effects]] = {}
+
+    def body(self, statements: Sequence[Any], around: tuple[_Around, ...]) -> list[Any]:
+        made: list[Any] = []
+        for each in statements:
+            if not (isinstance(each, For) and self._joined(made, each, around)):
+                made.append(each)
+        return [self._inside(each, around) for each in made]
+
+    def _inside(self, each: Any, around: tuple[_Around, ...]) -> Any:
+        here = (*around, _Around(each)) if hasattr(each, "body") and inner(each) else around
+        return with_inner(each, lambda body: tuple(self.body(body, here)))
+
+    def _joined(self, made: list[Any], loop: For, around: tuple[_Around, ...]) -> bool:
+        """Put a loop into one of the statements before it, if there is one."""
+        effects = self._of(loop)
+        wanted = effects.loads & self._made
+        if not wanted or effects.is_opaque:
+            return False
+        for place in reversed(range(len(made))):
+            other = made[place]
+            if not isinstance(other, For) or wanted.isdisjoint(self._of(other).stores):
+                continue
+            if _header(other) != _header(loop) or other.product or loop.product:
+                return False
+            between = self._ordered(other, made[place + 1 :], loop)
+            whole = self._one(other, loop, around) if between is not None else None
+            if between is None or whole is None:
+                return False
+            made[place:] = [*between[0], whole, *between[1]]
+            return True
+        return False
+
+    def _of(self, statement: Any) -> _Effects:
+        if id(statement) not in self._effects:
+            found = _Effects()
+            for each in walk([statement]):
+                found.add(each)
+            self._effects[id(statement)] = statement, found
+        return self._effects[id(statement)][1]
+
+    def _ordered(
+        self, first: For, between: Sequence[Any], second: For
+    ) -> tuple[list[Any], list[Any]] | None:
+        """The statements between two loops that come before both, and those that come behind."""
+        before: list[Any] = []
+        behind: list[Any] = []
+        for each in reversed(between):
+            own = self._of(each)
+            if all(own.is_free_of(self._of(x)) for x in (second, *before)):
+                behind.insert(0, each)
+            elif own.is_free_of(self._of(first)):
+                before.insert(0, each)
+            else:
+                return None
+        return before, behind
+
+    def _one(self, first: For, second: For, around: tuple[_Around, ...]) -> For | None:
+        """The loop that runs a round of both in each round."""
+        ours, theirs = self._of(first), self._of(second)
+        if ours.is_opaque or theirs.is_opaque or (ours.may_raise and theirs.may_raise):
+            return None
+        if any(
+            x.writes & (y.reads | y.writes) & self._variables
+            or x.makes & (y.loads | y.stores | y.makes)
+            for x, y in ((ours, theirs), (theirs, ours))
+        ):
+            return None
+        names = {second.axis: first.axis}
+        other = tuple(
+            renamed(x, lambda n: names.get(n, n), lambda n: (n, ZERO), lambda n: n)
+            for x in second.body
+        )
+        whole = replace(first, body=(*first.body, *other))
+        here = (*around, _Around(whole))
+        meeting = ours.stores & (theirs.loads | theirs.stores) | theirs.stores & ours.loads
+        pairs = [
+            (x, y)
+            for is_load, x in _accesses(first.body, here) if x.buffer in meeting
+            for is_other_load, y in _accesses(other, here)
+            if x.buffer == y.buffer and not (is_load and is_other_load)
+        ]  # fmt: skip
+        if len(pairs) > _MOST:
+            return None
+        positions = Positions([*self._every, *walk(other)], self._shapes, self._constants)
+        if any(positions.may_meet(y, x, later=True, depth=len(around)) for x, y in pairs):
+            return None
+        self._every += walk(other)
+        return whole
+
+
+def _targets(each: Any) -> Iterator[str]:
+    """The names to which a statement itself gives values."""
+    for name in (getattr(each, "target", None), getattr(each, "axis", None)):
+        if isinstance(name, str):
+            yield name
+    yield from getattr(each, "results", ())
+
+
+def _header(loop: For) -> For:
+    return replace(loop, axis="", body=())
+
+
+def _accesses(body: Sequence[Any], around: tuple[_Around, ...]) -> Iterator[tuple[bool, Access]]:
+    """The loads and stores, and whether each is a load."""
+    for each in body:
+        if isinstance(each, (Load, Store)):
+            yield isinstance(each, Load), Access(each.buffer, each.at, around)  # pyright: ignore
+        here = (*around, _Around(each)) if isinstance(each, For) else around
+        for part in inner(each):
+            yield from _accesses(part, here)
