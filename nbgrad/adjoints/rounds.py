@@ -29,12 +29,11 @@ from .build import defined_names
 from .liveness import assigned, read_after, read_first
 from .positions import Access, Positions, around
 from .tree import Body, Branch, Loop, bodies
-from .work import price
+from .work import are_short
 
 __all__ = ["Independent", "Rounds"]
 
 _MANY = 1000  # pairs of accesses that are compared
-_SHORT = 40  # operations of rounds that are too short for threads
 
 
 class _Dependent(Exception):
@@ -111,7 +110,7 @@ class Rounds:
         inside = list(_all(loop.body))
         statements = [each for _, each in inside]
         is_innermost = not any(isinstance(x, Loop) for x in _items(loop.body))
-        if is_innermost and not statement.parallel and sum(map(price, statements)) < _SHORT:
+        if is_innermost and not statement.parallel and are_short(statements):
             raise _Dependent("they are too short")
         for each in statements:
             if isinstance(each, (PointTo, Allocate)):

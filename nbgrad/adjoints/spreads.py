@@ -36,7 +36,7 @@ from .positions import Positions
 from .rounds import Independent, Rounds
 from .simplify import Simplified
 from .tree import Body, Branch, Loop, Segment, tree
-from .work import Work
+from .work import Work, rounds_of_block
 
 __all__ = ["Spreads", "adding_to", "with_pieces"]
 
@@ -146,7 +146,7 @@ class Spreads:
         before: list[Any] = []
         index = self._new("round")
         if in_blocks and loop.statement.parallel:
-            whole, stored = self._blocks(work, whole, stored, index, made)
+            whole, stored = self._blocks(loop, whole, stored, index, made)
         else:
             start = _affine(whole.start).times(-1)
             before = [Position(index, variable(whole.axis).plus(start))]
@@ -171,12 +171,12 @@ class Spreads:
         return whole, [For(each, 0, stop, tuple(again))]
 
     def _blocks(
-        self, work: Work, whole: For, rounds: Operand, index: str, made: list[Any]
+        self, loop: Loop, whole: For, rounds: Operand, index: str, made: list[Any]
     ) -> tuple[For, Operand]:
         """A loop over blocks of rounds, and their number."""
-        do = work.operation
+        do = self._work(loop, _same).operation
         size = do("right_shift", do("add", rounds, _MOST_BLOCKS, made), literal(_SHIFT, INT), made)
-        size = do("maximum", size, literal(1, INT), made)
+        size = do("maximum", size, literal(rounds_of_block(loop), INT), made)
         count = do("subtract", do("add", rounds, size, made), literal(1, INT), made)
         count = do("floor_quotient", count, size, made)
         inside: list[Any] = []

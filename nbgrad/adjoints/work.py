@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ir.spread import MOST_PIECES
-from ..ir.statements import Assign, Call, For, Load, Operand, Store
+from ..ir.statements import Assign, Call, For, Load, Operand, Store, While
 from ..ir.walk import walk
 from .build import BOOL, INT, literal, operation
 from .positions import Positions
 from .tree import Body, Branch, Loop, Segment
 
-__all__ = ["Work", "operand_of", "price"]
+__all__ = ["Work", "are_short", "operand_of", "rounds_of_block"]
 
 # Operations, some half a nanosecond each, in loops that are worth the few microseconds in which
 # threads wake, and in a piece. 2 to the power of _SHIFT operations are a piece.
@@ -22,6 +22,7 @@ _LARGE, _SHIFT = 150_000, 14
 _SHARE = 32
 _GUESS = 16  # rounds of a loop whose number is not known
 _CALL = 20  # operations of a function such as exp
+_SHORT = 40  # operations of a round that is worth storing a result
 
 
 class Work:
@@ -89,7 +90,7 @@ class Work:
         own, total = 0, literal(0, INT)
         for item in body.items:
             if isinstance(item, Segment):
-                own += sum(map(price, walk(item.statements)))
+                own += sum(map(_price, walk(item.statements)))
             elif isinstance(item, Branch):
                 for part in (item.then, item.otherwise):
                     more = self._of(part, around, rounds, made)
@@ -123,13 +124,26 @@ class Work:
         return self.operation("maximum", count, literal(0, INT), made)
 
 
-def price(statement: Any) -> int:
+def _price(statement: Any) -> int:
     """The number of operations of a statement."""
     if isinstance(statement, Assign):
         return max(statement.body.price, 1)
     if isinstance(statement, Call):
         return _CALL
     return 1 if isinstance(statement, (Load, Store)) else 0
+
+
+def are_short(statements: Sequence[Any]) -> bool:
+    """Whether a round of these statements, without loops, is too short to store a result."""
+    return sum(map(_price, statements)) < _SHORT
+
+
+def rounds_of_block(loop: Loop) -> int:
+    """How many rounds are long enough for that."""
+    inside = walk(loop.statement.body)
+    if any(isinstance(each, (For, While)) for each in inside):
+        return 1
+    return max(1, _SHORT // max(1, sum(map(_price, inside))))
 
 
 def operand_of(bound: Operand | int) -> Operand:

@@ -11,6 +11,7 @@ from ..adjoints.spreads import with_pieces
 from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import Entry
 from ..compiler.kernel import kernel_from_ir
+from ..threads.pool import start_if_wanted
 from .call import shapes_of_results
 from .calls import Bound
 from .library import with_library
@@ -68,6 +69,7 @@ def run(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
         )
     ]
     numbers = _kernel(signature)(*leaves, *returned)
+    start_if_wanted()
     for i in signature.written:
         if leaves[i] is not bound.leaves[i]:
             bound.leaves[i][...] = leaves[i]

@@ -8,7 +8,7 @@ import numpy as np
 from numba import prange
 
 import nbgrad
-from nbgrad.adjoints import rounds, work
+from nbgrad.adjoints import work
 from nbgrad.errors import NoRuleError
 from nbgrad.loops.call import arguments
 from nbgrad.loops.calls import Bound
@@ -20,7 +20,7 @@ from .drawing import Drawn
 
 __all__ = ["check_in_pieces", "check_threads", "many_pieces"]
 
-_FORCED = ((work, "_LARGE", 0), (work, "_SHIFT", 0), (work, "_SHARE", 1), (rounds, "_SHORT", 0))
+_FORCED = ((work, "_LARGE", 0), (work, "_SHIFT", 0), (work, "_SHARE", 1), (work, "_SHORT", 0))
 
 
 @contextmanager
