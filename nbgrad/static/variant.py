@@ -44,6 +44,7 @@ class Variant:
         self._emitted = emit(graph, outputs, program.name)
         self.captured = tuple(graph.captured)
         self.signature = self._emitted.signature
+        self.signature.separate = program.separate
         self.packed = self.signature.packed
         self.names: dict[str, str] = {}  # of sizes, and their names in the text
         self.comparison: Any = None  # with programs recorded for other sizes

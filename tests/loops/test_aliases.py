@@ -1,5 +1,6 @@
 """Arguments of functions with loops that share memory."""
 
+import numba
 import numpy as np
 import pytest
 
@@ -40,6 +41,22 @@ def test_shared_memory_is_refused_in_every_transformation(way):
     xs = np.stack([a, a])
     with pytest.raises(nbgrad.GraphError, match="arguments a and b share memory"):
         nbgrad.vmap(mixed)(xs, xs)
+
+
+def test_entries_for_numba_code_refuse_shared_memory():
+    a, b = np.arange(1.0, 7.0), np.arange(6.0)
+    step = nbgrad.compile(nbgrad.value_and_grad(mixed, (0, 1)))
+    step(a[:4], b[:4])
+    inner, into = step.njit, step.njit_into
+    call = numba.njit(lambda x, y: inner(x, y)[0])
+    write = numba.njit(lambda x, y, s, t: into(x, y, s, t))
+    s, t = np.empty(4), np.empty(4)
+    assert call(a[:4], b[:4]) == write(a[:4], b[:4], s, t) == mixed(a[:4].copy(), b[:4].copy())
+    for x, y in ((a[:4], a[:4]), (a[:4], a[2:])):
+        with pytest.raises(nbgrad.GraphError, match="arguments a and b share memory"):
+            call(x, y)
+        with pytest.raises(nbgrad.GraphError, match="arguments a and b share memory"):
+            write(x, y, s, t)
 
 
 def halves(c):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...compiler import argument_checks as checks
 from ...compiler import pointers
+from ...errors import GraphError
 from ...ir.formulas import value_of
 from ...ir.sizes import is_dynamic
 from ...kernels.scalar import select
@@ -27,6 +28,7 @@ def entry(signature: Signature, do: Any, *operands: Any) -> Any:
     """Check the arguments and compute the results, in contiguous arrays; the numbers of it."""
     body = _Body(signature, do, values_of(signature), operands)
     body.require_shapes(signature.arguments())
+    body.require_separate()
     body.convert()
     return _result(body.run())
 
@@ -58,6 +60,7 @@ def meets(signature: Signature, do: Any, *operands: Any) -> Any:
     """Check arguments and results that are arrays; whether a result shares memory with another."""
     body = _Body(signature, do, signature.slots, operands)
     body.require_shapes(signature.slots)
+    body.require_separate()
     do(checks.writable, *operands[len(operands) - len(signature.arrays()) :])
     return body.overlap()
 
@@ -180,6 +183,13 @@ class _Body:
                     do(checks.require, same, *refused_length(signature, name, axis, n))
         for text, condition in signature.conditions.items():
             do(checks.require, condition.holds(given, do), *refused_condition(signature, text))
+
+    def require_separate(self) -> None:
+        """Check that arguments do not share memory that must not."""
+        for i, j, why in self.signature.separate:
+            pair = (self.given[f"a{k}"] for k in (i, j))
+            overlap = self._do(checks.meet, 1, *pair)
+            self._do(checks.require, self._do(operator.not_, overlap), GraphError, why)
 
     def convert(self) -> None:
         """Take numbers in the dtypes of the inputs."""

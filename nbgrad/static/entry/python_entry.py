@@ -59,9 +59,7 @@ class PythonEntry:
         """The entry, which raises GraphError if arguments that must be apart share memory."""
         if not self.program.apart:
             return call
-        inputs = [*self.program.inputs, *(symbol for symbol, _ in self.program.captured)]
-        places = {id(x): i for i, x in enumerate(inputs)}
-        pairs = [(places[id(x)], places[id(y)], why) for x, y, why in self.program.apart]
+        pairs = self.program.separate
 
         def checked(*given: Any) -> Any:
             for i, j, why in pairs:

@@ -53,6 +53,8 @@ class Signature:
     conditions: dict[str, Condition] = field(default_factory=dict)  # of named sizes, by their text
     labels: tuple[str, ...] = ()  # of the first inputs, where sizes are named
     verified: set[tuple[int, ...]] | None = None  # sizes, where they are looked at first
+    separate: list[tuple[int, int, str]] = field(default_factory=list)
+    """Pairs of inputs that must not share memory, and what to tell if they do."""
     apart: bool = True  # not the step of a loop, whose core takes pointers
 
     @property

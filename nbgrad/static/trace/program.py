@@ -54,6 +54,13 @@ class Program:
         return [symbol for symbol in needed if symbol.primitive is not None]
 
     @property
+    def separate(self) -> list[tuple[int, int, str]]:
+        """`apart`, as places of inputs and captured arrays."""
+        inputs = [*self.inputs, *(symbol for symbol, _ in self.captured)]
+        places = {id(x): i for i, x in enumerate(inputs)}
+        return [(places[id(x)], places[id(y)], why) for x, y, why in self.apart]
+
+    @property
     def is_narrow(self) -> bool:
         """Whether a value has a dtype narrower than int64 or float64."""
         inputs = [*self.inputs, *(symbol for symbol, _ in self.captured)]
