@@ -131,7 +131,7 @@ class Rounds:
 
     def _check_made(self, loop: Loop, made: Collection[Any]) -> None:
         own = set(map(id, bodies(loop.body)))
-        for body, each in _all(self._top):
+        for body, each in _all(self._top) if made else ():
             buffer = getattr(each, "target" if isinstance(each, New) else "buffer", None)
             if buffer in made and id(body) not in own:
                 raise _Dependent(f"{_plain(buffer)}, which they make, is read behind the loop")
@@ -141,6 +141,8 @@ class Rounds:
     def _sums(self, loop: Loop) -> tuple[str, ...]:
         """The variables to which the rounds add. Others must not pass from round to round."""
         changed = assigned([x for _, x in _all(loop.body)], self._variables)
+        if not changed:
+            return ()
         first = read_first(loop.body, self._variables)
         after = read_after(loop, self._results, self._variables)
         found = [name for name in sorted(changed) if name in first or name in after]

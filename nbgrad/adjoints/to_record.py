@@ -216,13 +216,14 @@ class Plan:
                 continue  # the statement before it sets the elements to 0, and is undone
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:
-                    destroyed = [
+                    destroyed = (
                         at
                         for read, at, home in every.get(each.buffer, ())
                         if self._destroys(read, at, home, each, segment, body)
-                    ]
-                    places = between(each, segment, body) if destroyed else ()
-                    if destroyed and (places is None or any(at in places for at in destroyed)):
+                    )
+                    first = next(destroyed, None)
+                    places = between(each, segment, body) if first else set()
+                    if places is None or any(at in places for at in (first, *destroyed)):
                         self.written.add(id(each))
                         self._pass(body)
                         self.places[id(each)] = self._place(each, segment, body)

@@ -103,6 +103,8 @@ class Signature:
                 return entry_of(self.function, self.kinds)
         except Unsupported as refused:
             raise self.refusal(str(refused)) from None
+        except RecursionError:
+            raise self.refusal("it nests calls or expressions too deeply") from None
         except ImportError:  # the source is asked for
             raise self.refusal("its source is not known") from None
 

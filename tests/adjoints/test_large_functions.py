@@ -1,6 +1,7 @@
 """Programs of derivatives grow with the length of the function, and are compiled in parts."""
 
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,44 @@ def test_programs_are_as_long_as_functions(kind):
     small, middle, large = (sizes(text_of(BODIES[kind], n)) for n in (36, 48, 60))
     for one, two, three in zip(small, middle, large, strict=True):
         assert abs((three - two) - (two - one)) <= 0.05 * (three - two)
+
+
+def calls_of(text: str) -> int:
+    """The number of Python functions that are called to derive a function."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        derivative(text)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_work_is_proportional_to_the_length_of_functions(kind):
+    small, large = (calls_of(text_of(BODIES[kind], n)) for n in (40, 80))
+    assert large < 2.3 * small
+
+
+def test_sums_of_many_terms_have_derivatives():
+    terms = " + ".join(f"a * x[{i % 5}]" for i in range(600))
+    f = nbgrad.njit(functions_of(f"def f(x, a):\n return {terms}\n")["f"])
+    x = np.linspace(0.5, 1.5, 5)
+    value, slope = nbgrad.value_and_grad(f, 1)(x, 0.5)
+    assert np.isclose(value, 60.0 * np.sum(x)) and np.isclose(slope, 120.0 * np.sum(x))
+
+
+def test_calls_that_are_nested_too_deeply_are_refused():
+    parts = "".join(f"def p{i + 1}(a):\n return p{i}(a) * a\n" for i in range(300))
+    text = f"def p0(a):\n return a\n{parts}def f(a):\n return p300(a)\n"
+    with pytest.raises(nbgrad.NoRuleError, match="too deeply"):
+        nbgrad.grad(nbgrad.njit(functions_of(text)["f"]))(0.5)
 
 
 def test_functions_of_large_programs_have_few_loops():

@@ -76,15 +76,12 @@ class Expressions:
                 return self._attribute(self.value(holder), name)
             case ast.Subscript(value=holder, slice=at):
                 return self._element(self.value(holder), at)
-            case ast.UnaryOp() | ast.BinOp() if (number := _literal(node)) is not None:
+            case ast.UnaryOp() if (number := _literal(node)) is not None:
                 return Known(number)
             case ast.UnaryOp(op=op, operand=operand):
                 return emit.operation(OPERATORS[type(op)], self.value(operand))
-            case ast.BinOp(left=left, op=op, right=right):
-                x, y = self.value(left), self.value(right)
-                if isinstance(op, ast.Add) and is_tuple(x) and is_tuple(y):
-                    return (*members(x), *members(y))
-                return emit.operation(OPERATORS[type(op)], x, y)
+            case ast.BinOp():
+                return self._operations(node)
             case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[right]):
                 same = _same(self.value(left), self.value(right))
                 return Known(same if isinstance(op, ast.Is) else not same)
@@ -101,6 +98,27 @@ class Expressions:
                 return self.inner(node)
             case _:
                 refuse(node)
+
+    def _operations(self, node: ast.expr) -> Value:
+        """The value of an operation. A long sum is the left operand of its last one, and so on:
+        such operands are found without recursion."""
+        rest: list[ast.BinOp] = []
+        while isinstance(node, ast.BinOp):
+            rest.append(node)
+            node = node.left
+        found, is_literal = self.value(node), _literal(node) is not None
+        for each in reversed(rest):
+            number = _literal(each) if is_literal else None
+            is_literal = number is not None
+            if is_literal:
+                found = Known(number)
+                continue
+            other = self.value(each.right)
+            if isinstance(each.op, ast.Add) and is_tuple(found) and is_tuple(other):
+                found = (*members(found), *members(other))
+            else:
+                found = self._emit.operation(OPERATORS[type(each.op)], found, other)
+        return found
 
     def inner(self, node: ast.FunctionDef | ast.Lambda) -> Known:
         """A function that is defined inside of this one."""
@@ -312,7 +330,7 @@ def _literal(node: ast.expr) -> bool | int | float | None:
         case ast.UnaryOp(op=op, operand=operand):
             operands = [operand]
         case ast.BinOp(left=left, op=op, right=right):
-            operands = [left, right]
+            operands = [right, left]
         case _:
             return None
     numbers = []
@@ -320,7 +338,7 @@ def _literal(node: ast.expr) -> bool | int | float | None:
         number = _literal(operand)
         if number is None:
             return None
-        numbers.append(number)
+        numbers.insert(0, number)
     integers = [x for x in numbers if isinstance(x, int)]
     if isinstance(op, (ast.Pow, ast.LShift)) and len(integers) == 2 and integers[1] > 64:
         raise Unsupported("a constant of more than 64 bits")

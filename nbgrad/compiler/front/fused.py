@@ -52,24 +52,24 @@ _SCOPES = (
 
 def _is_elementwise(node: ast.expr, name: str) -> bool:
     """Whether an expression reads equal elements of all arrays of a name at once."""
-    if not any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(node)):
-        return True
-    match node:
-        case ast.Name():
-            return True
-        case ast.BinOp(left=x, op=op, right=y) if not isinstance(op, ast.MatMult):
-            parts = [x, y]
-        case ast.UnaryOp(operand=x):
-            parts = [x]
-        case ast.Compare(left=x, comparators=[y]):
-            parts = [x, y]
-        case ast.Call(func=ast.Attribute(attr=called), args=parts, keywords=[]) if (
-            called == "where" or isinstance(getattr(np, called, None), np.ufunc)
-        ):
-            pass
-        case _:
-            return False
-    return all(_is_elementwise(each, name) for each in parts)
+    rest = [node]
+    while rest:
+        match node := rest.pop():
+            case ast.Name():
+                pass
+            case ast.BinOp(left=x, op=op, right=y) if not isinstance(op, ast.MatMult):
+                rest += [x, y]
+            case ast.UnaryOp(operand=x):
+                rest.append(x)
+            case ast.Compare(left=x, comparators=[y]):
+                rest += [x, y]
+            case ast.Call(func=ast.Attribute(attr=called), args=parts, keywords=[]) if (
+                called == "where" or isinstance(getattr(np, called, None), np.ufunc)
+            ):
+                rest += parts
+            case _ if any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(node)):
+                return False
+    return True
 
 
 def fused_names(tree: ast.FunctionDef, names: Mapping[str, Any]) -> frozenset[str]:

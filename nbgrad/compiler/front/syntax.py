@@ -3,6 +3,7 @@
 import ast
 import inspect
 import linecache
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -133,10 +134,20 @@ def _gives(tree: ast.FunctionDef, code: CodeType, modules: tuple[str, ...]) -> b
         imports = f"import {', '.join(imported)}\n" if imported else ""
         whole = ast.parse(f"{imports}def outer({', '.join(code.co_freevars)}): pass")
         whole.body[-1].body = [ast.copy_location(bare, tree)]  # pyright: ignore
-        (outer,) = _codes_in(compile(whole, code.co_filename, "exec", dont_inherit=True))
+        (outer,) = _codes_in(_compiled(whole, code.co_filename))
         if found in map(of_code, _codes_in(outer)):
             return True
     return False
+
+
+def _compiled(tree: ast.Module, filename: str) -> CodeType:
+    """The code of a tree. Python limits the depth of trees that it compiles from text less."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(4 * limit)
+    try:
+        return compile(tree, filename, "exec", dont_inherit=True)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _codes_in(code: CodeType) -> list[CodeType]:
