@@ -18,6 +18,7 @@ from ..compiler.front.functions import Entry
 from ..compiler.front.scalars import floats, record_others
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import BOOL, DOUBLE, Known, Number, Value
+from ..core import refusals
 from ..core.array import functions
 from ..core.primitive import Aval
 from ..core.symbols import Builder, Symbol, is_full, symbol_of, topological
@@ -77,12 +78,14 @@ def _called(function: Any, emit: FunctionBuilder, *operands: Value, **named: Val
         return made
 
     name = getattr(function, "__name__", str(function))
+    refusals_before = refusals.total.count
     try:
         out = function(*map(symbol, operands), **{k: symbol(x) for k, x in named.items()})
         parts = [symbol_of(x) for x in (out if isinstance(out, tuple) else (out,))]
         order = [x for x in topological(parts, inputs) if x not in inputs]
         formulas = [None if is_full(x) else _formula(x) for x in order]
     except (TypeError, ValueError, ArithmeticError, LookupError, NotImplementedError) as error:
+        refusals.forget(refusals_before)
         raise Unsupported(f"a call of {name} of such arguments: {error}") from error
     dtype = next(iter(given.values())).dtype if given else DOUBLE
     values: dict[Symbol, Number] = dict(inputs)
