@@ -42,7 +42,7 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "divide": ("v / y", "-(v / y * u)"), "reciprocal_of": ("", "-(v * u * u)"),
     "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
     "select": ("", "select(x, v, 0.0)", "select(x, 0.0, v)"),
-    "abs": ("v * np.sign(x)",), "sqrt": ("select((v == 0.0) & (u == 0.0), 0.0, v * 0.5 / u)",),
+    "abs": ("v * np.sign(x)",), "sqrt": ("select((v == 0.0) & ~(u > 0.0), 0.0, v * 0.5 / u)",),
     "maximum": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),
     "minimum": ("select(x <= y, v, 0.0)", "select(x <= y, 0.0, v)"),
     "fmax": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),

@@ -61,3 +61,23 @@ def test_ties_have_the_derivative_of_the_branch_that_ran():
     by_x = nbgrad.jacobian(nbgrad.njit(chosen))(1.0, 1.0)
     by_y = nbgrad.jacobian(nbgrad.njit(chosen), 1)(1.0, 1.0)
     assert by_x == (1.0, 1.0, 1.0, 1.0) and by_y == (0.0, 0.0, 0.0, 0.0)
+
+
+@nbgrad.njit
+def rooted(v):
+    return np.sum(np.where(v > 0.0, np.sqrt(v), v))
+
+
+@nbgrad.njit
+def bounded(v):
+    total = 0.0
+    for x in v:
+        total += x * max(0.1, np.sqrt(x))
+    return total
+
+
+def test_roots_of_negative_numbers_that_are_not_chosen_count_as_zero():
+    v = np.array([-1.0, 4.0])
+    assert np.array_equal(nbgrad.grad(rooted)(v), [1.0, 0.25])
+    assert np.array_equal(nbgrad.grad(bounded)(v), [0.1, 3.0])
+    assert np.allclose(nbgrad.hessian(bounded)(v), np.diag([0.0, 0.375]))
