@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .checking import Different, Unsupported, Unusable, check
+from .checking import Different, Unsupported, Unusable, check, rounds_of
 from .drawing import Drawn, draw
 from .shrinking import shrunk
 
@@ -23,7 +23,8 @@ class Outcomes(NamedTuple):
 def outcome(program: Drawn, checked: Check = check) -> str:
     """ "" where a program is right, "unusable", "refused", or what is wrong."""
     try:
-        checked(program)
+        with rounds_of(program):
+            checked(program)
     except Unusable:
         return "unusable"
     except Unsupported:
