@@ -23,6 +23,7 @@ from .positions import Access, Positions
 __all__ = ["fused"]
 
 _MOST = 400  # pairs of accesses that are compared
+_LONG = 1000  # statements of a loop that takes no other one
 
 
 def fused(
@@ -86,10 +87,10 @@ class _Fuse:
         self, body: Sequence[Any], shapes: Shapes, constants: Collection[str],
         variables: Collection[str],
     ):  # fmt: skip
-        self._shapes, self._constants = shapes, constants
+        every = walk(body)
+        self._positions = Positions(every, shapes, constants)
         self._variables = frozenset(variables)
-        self._every = walk(body)
-        self._made = {each.target for each in self._every if isinstance(each, New)}
+        self._made = {each.target for each in every if isinstance(each, New)}
         self._effects: dict[int, tuple[Any, _Effects]] = {}
 
     def body(self, statements: Sequence[Any], around: tuple[_Around, ...]) -> list[Any]:
@@ -150,6 +151,8 @@ class _Fuse:
     def _one(self, first: For, second: For, around: tuple[_Around, ...]) -> For | None:
         """The loop that runs a round of both in each round."""
         ours, theirs = self._of(first), self._of(second)
+        if len(walk(first.body)) > _LONG:
+            return None
         if ours.is_opaque or theirs.is_opaque or (ours.may_raise and theirs.may_raise):
             return None
         if any(
@@ -174,10 +177,10 @@ class _Fuse:
         ]  # fmt: skip
         if len(pairs) > _MOST:
             return None
-        positions = Positions([*self._every, *walk(other)], self._shapes, self._constants)
-        if any(positions.may_meet(y, x, later=True, depth=len(around)) for x, y in pairs):
+        self._positions.change(walk(other))
+        if any(self._positions.may_meet(y, x, later=True, depth=len(around)) for x, y in pairs):
+            self._positions.change(walk(second.body))
             return None
-        self._every += walk(other)
         return whole
 
 

@@ -38,12 +38,22 @@ class Positions:
         self._shapes, self._natural = shapes.lengths, shapes.natural
         self._lengths = {name for shape in self._shapes.values() for name in shape}
         self._constants = self._lengths | set(constants)
-        kinds = (Assign, Position)
-        self._defined = {each.target: each for each in statements if isinstance(each, kinds)}
-        self._axes = {each.axis: each for each in statements if isinstance(each, For)}
+        self._defined: dict[str, Any] = {}
+        self._axes: set[Any] = set()
         self._forms: dict[str, Form | None] = {}
         self._known: dict[tuple, bool] = {}
         self._subscripts: dict[tuple, tuple[Form | None, ...]] = {}
+        self.change(statements)
+
+    def change(self, statements: Iterable[Any]) -> None:
+        """Let statements take the place of those that define the same names."""
+        for each in statements:
+            if isinstance(each, (Assign, Position)):
+                self._defined[each.target] = each
+            elif isinstance(each, For):
+                self._axes.add(each.axis)
+        for known in (self._forms, self._known, self._subscripts):
+            known.clear()
 
     def may_meet(self, first: Access, second: Access, later: bool, depth: int = 0) -> bool:
         """Whether `second` may be at the element of `first`: in a later round of a loop around

@@ -17,6 +17,7 @@ from nbgrad.compiler.llvm_parts import MOST_LOOPS
 from nbgrad.ir.statements import Load, Raise
 from nbgrad.ir.walk import walk
 from nbgrad.kernels import scalar
+from nbgrad.threads import helpers
 
 DOUBLE = np.dtype(np.float64)
 
@@ -49,10 +50,15 @@ def derivative(text: str) -> Function:
     return value_and_cotangents(function, ["x", "a", "b"], ["x_n0"])
 
 
+def found(name: str) -> Any:
+    """A function that programs call by name."""
+    return getattr(helpers if name == "spread" else scalar, name)
+
+
 def sizes(text: str) -> tuple[int, int]:
     """The number of statements and of lines of LLVM assembly of a derivative."""
     made = derivative(text)
-    module = FunctionModule(lambda name: getattr(scalar, name))
+    module = FunctionModule(found)
     return len(walk(made.body)), assembly(made, "f", module).count("\n")
 
 
@@ -103,7 +109,7 @@ def test_calls_that_are_nested_too_deeply_are_refused():
 
 def test_functions_of_large_programs_have_few_loops():
     text = text_of(BODIES["loops"], MOST_LOOPS)
-    module = FunctionModule(lambda name: getattr(scalar, name))
+    module = FunctionModule(found)
     whole = assembly(derivative(text), "f", module)
     parts = re.findall(r"^define.*?^}", whole, re.DOTALL | re.MULTILINE)
     assert sum("nbgrad.part" in each.splitlines()[0] for each in parts) > MOST_LOOPS
