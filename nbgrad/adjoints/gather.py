@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..ir.spread import Spread
-from ..ir.statements import Accumulate, Assign, Call, For, Store
+from ..ir.statements import Accumulate, Assign, Call, For, Position, Store
 from ..ir.walk import inner, with_inner
 from .build import names_of
 from .forms import Form
+from .interchange import interchanged, nested
 from .lengths import Shapes
 from .nests import Free, free, levels_of
 from .regions import Group, Term, emitted, needed
@@ -43,6 +44,7 @@ class Gather:
         self._outside, self._shapes, self._private = outside, shapes, private
         self._new, self._dtypes, self._numbers = new, dtypes, numbers
         self._is_variable, self._is_cotangent = is_variable, is_cotangent
+        self._around: list[Any] = []
         self.axes: set[Any] = set()  # of the loops that run backward
 
     def of(self, statements: Sequence[Any]) -> list[Any]:
@@ -61,6 +63,8 @@ class Gather:
         cheap = {i: found for i, found in groups.items() if _is_cheap(items[i], found)}
         found = self._zeros.of(statements, items, cheap, is_loop)
         made: list[Any] = []
+        around = self._around
+        self._around = [*around, *filter(self._is_constant, statements)]
         for i, (each, nest) in enumerate(zip(statements, items, strict=True)):
             if nest is not None:
                 nest = nest.without(found.dropped.get(i, ()))
@@ -72,6 +76,9 @@ class Gather:
                 if (own := self._gathered(nest, groups[i], i in cheap)) is not None:
                     made += own
                     continue
+            elif isinstance(each, For) and (own := self._interchanged(each)) is not None:
+                made += own
+                continue
             if isinstance(each, Spread):
                 body = tuple(self._body(each.loop.body, False))
                 loop = with_sums(replace(each.loop, body=body), self._is_cotangent)
@@ -82,16 +89,30 @@ class Gather:
                 if is_for:
                     each = with_sums(each, self._is_cotangent)
             made.append(each)
+        self._around = around
         return made
 
-    def _parsed(self, loop: For) -> Free | None:
-        """The nest of a loop, if its rounds may run in any order."""
+    def _parsed(self, loop: For, around: Sequence[Any] = ()) -> Free | None:
+        """The nest of a loop, if its rounds may run in any order; `around` are statements of the
+        loops around it."""
         parsed = levels_of(loop) if loop.axis in self.axes else None
         if parsed is None:
             return None
         levels, loops = parsed
         loops = (*loops[:-1], with_sums(loops[-1], self._is_cotangent))
-        return free(levels, loops, self._outside, self._shapes, self._is_variable)
+        outside = [*self._outside, *around]
+        return free(levels, loops, outside, self._shapes, self._is_variable)
+
+    def _is_constant(self, each: Any) -> bool:
+        """Whether a statement defines a number that does not change in a loop behind it."""
+        return isinstance(each, (Assign, Position)) and not self._is_variable(each.target)
+
+    def _interchanged(self, loop: For) -> list[Any] | None:
+        """A nest of two loops with the other one inside, if that is faster."""
+        whole = nested(loop, lambda x: with_sums(x, self._is_cotangent))
+        if whole is None or (nest := self._parsed(whole.loop, self._around)) is None:
+            return None
+        return interchanged(nest, whole, self._new, self._dtypes)
 
     def _set(self, nest: Free, store: Store) -> list[Any]:
         """The nest that sets the elements of a store alone."""

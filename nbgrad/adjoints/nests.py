@@ -83,9 +83,21 @@ class Free:
         is_box = sorted(level for level, _ in found) == list(range(len(self.levels)))
         return found if is_box else None
 
-    def subscripts(self, store: Store) -> tuple[Form | None, ...]:
-        """The subscripts of a store as linear forms; None for one that is not linear."""
-        return self._positions.subscripts(Access(store.buffer, store.at, self._around))
+    def subscripts(self, each: Load | Store) -> tuple[Form | None, ...]:
+        """The subscripts of an access as linear forms; None for one that is not linear."""
+        return self._positions.subscripts(self._access(each))
+
+    def may_meet(self, load: Load, store: Store) -> bool:
+        """Whether a load and a store of any two rounds may be at one element."""
+        first, second = self._access(load), self._access(store)
+        may_meet = self._positions.may_meet
+        return (
+            may_meet(first, second, False) or may_meet(first, second, True)
+            or may_meet(second, first, True)
+        )  # fmt: skip
+
+    def _access(self, each: Load | Store) -> Access:
+        return Access(each.buffer, each.at, self._around)
 
 
 def levels_of(loop: Any) -> tuple[tuple[Level, ...], tuple[For, ...]] | None:
@@ -190,9 +202,11 @@ def _are_free(nest: Free, stores: Sequence[Store]) -> bool:
             later = any(x is one for x in nest.body[place:] for one in loads)
             if others or later or any(x.at != store.at for x in loads):
                 return False
-            access = Access(store.buffer, store.at, nest._around)
+            access = nest._access(store)
             if nest._positions.may_meet(access, access, later=True):
                 return False
-        elif store.kind is not SUM or loads or any(x.kind is None for x in others):
+        elif store.kind is not SUM or any(x.kind is None for x in others):
+            return False
+        elif any(nest.may_meet(load, store) for load in loads):
             return False
     return True
