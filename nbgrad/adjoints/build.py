@@ -27,6 +27,7 @@ from ..ir.walk import inner, walk, with_inner
 
 __all__ = [
     "BOOL", "COPY", "DOUBLE", "INT", "Names", "buffers_of", "copy", "defined_names", "expanded",
+    "in_order",
     "literal", "names_of", "operation", "renamed", "unused",
 ]  # fmt: skip
 
@@ -146,6 +147,25 @@ def defined_names(body: Iterable[Any]) -> list[str]:
                 found.append(name)
         found += getattr(each, "results", ())
     return list(dict.fromkeys(found))
+
+
+def in_order(statements: Sequence[Any]) -> list[Any]:
+    """The statements, each behind those that define what it reads: one that is loaded again may
+    read names that were defined behind it."""
+    homes = {name: x for x in statements for name in defined_names([x])}
+    made: list[Any] = []
+    seen: set[int] = set()
+
+    def visit(each: Any) -> None:
+        if id(each) not in seen:
+            seen.add(id(each))
+            for name in sorted(names_of(each) & set(homes)):
+                visit(homes[name])
+            made.append(each)
+
+    for each in statements:
+        visit(each)
+    return made
 
 
 def unused(suffix: str, function: Function) -> str:

@@ -74,7 +74,7 @@ class Fused(Sweeps):
             if (first := self._cotangents(loop, behind)) is not None:
                 self._nests = Nests(self._top, self._nests.words, self._plan.is_passed, loop)
                 made = [*self._items(items[:place], None), *first]
-                made += self._together(items[place], gather)
+                made += self._both_ways(items[place], gather)
                 zeros = [self._pieces.shadow(name) for name in self._pieces.loops[loop].sums]
                 made += [
                     copy(x, literal(0, self._dtypes[x]), self._dtypes[x])
@@ -88,18 +88,19 @@ class Fused(Sweeps):
         gather.axes |= self.axes
         return [*made, *start, *gather.of(backward)]
 
-    def _together(self, item: Any, gather: Gather) -> list[Any]:
+    def _both_ways(self, item: Any, gather: Gather) -> list[Any]:
         """An item that is the loop, or a branch that ends with it, forward and backward."""
         if isinstance(item, Branch):
             body = item.then
             *before, last = body.items
             then = [
                 *self._items(before, None), *self._values_back(body, None),
-                *self._together(last, gather), *self._items_back(body, before, None),
+                *self._both_ways(last, gather), *self._items_back(body, before, None),
             ]  # fmt: skip
             return [If(item.condition, tuple(then))]
         statement = item.statement
         again = Position(self._again(statement.axis), variable(statement.axis))
+        self._together = item.body
         forward = self._forward(item.body, None)
         backward = self._backward(item.body, None)
         gather.axes |= self.axes

@@ -33,6 +33,7 @@ from .joint_reversal import Fused, fusible
 from .lengths import known_lengths, shapes_of, with_made
 from .once import first_stores, made_once
 from .positions import Positions
+from .preaccumulate import preaccumulated
 from .products import adjoints_of_product
 from .record import Record
 from .rounds import Rounds
@@ -41,10 +42,11 @@ from .segments import segmented
 from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
+from .skips import computing
 from .states import State, states
 from .sweep_pieces import Pieces
 from .to_record import Plan, is_dear
-from .tree import Segment, bodies, tree
+from .tree import Body, Segment, bodies, tree
 from .unroll import unrolled
 from .whole import without_pieces
 
@@ -85,7 +87,9 @@ def recorded(
     for body in bodies(made._tree):
         loops = tuple(loop.statement for loop in reversed(body.loops()))
         found += [
-            Recorded(name, None, loops, is_dear(body.defined[name][1])) for name in body.recorded
+            Recorded(name, None, loops, name in segment.kept or is_dear(statement))
+            for name in body.recorded
+            for segment, statement in [body.defined[name]]
         ]
         for item in body.items:
             if isinstance(item, Segment):
@@ -97,6 +101,9 @@ def recorded(
     threads = {loop.statement: f"one thread: {why}" for loop, why in made.rounds.reasons.items()}
     threads |= {loop.statement: note for loop, note in made._pieces.notes.items()}
     return found, {loop.statement: state for loop, state in made._states.items()}, threads
+
+
+_WORTH = 8  # operations that save a word of the record
 
 
 class _Reverse:
@@ -156,6 +163,8 @@ class _Reverse:
             for item in body.items:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
+                    if body.loop is not None:
+                        self._preaccumulate(item, body)
                 elif arguments := getattr(getattr(item, "statement", None), "product", ()):
                     item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
         variables = sorted(self._variables)
@@ -174,6 +183,23 @@ class _Reverse:
         )  # fmt: skip
         self.fused = fusible(self._tree, self._plan, self.rounds, self._shadow)
         self.function = self._whole(function, wrt)
+
+    def _preaccumulate(self, segment: Segment, body: Body) -> None:
+        """Multiply partial derivatives beforehand; record the products if they are no more words
+        than the results of functions from which they follow, or worth the words: a recurrence waits
+        for itself in the forward sweep, too, which computes them meanwhile."""
+        found = preaccumulated(segment.adjoint, self._adjoint.declared, self._new)
+        if found is None:
+            return
+        segment.slopes, segment.adjoint, slopes = found
+        read = {name for each in (*found.slopes, *found.adjoint) for name in names_of(each)}
+        dear = [x for x in computing(read, segment.statements) if is_dear(x)]
+        price = sum(x.body.price for x in found.slopes)
+        if len(slopes) <= len(dear) or price >= _WORTH * len(slopes):
+            segment.kept = set(slopes)
+        for each in found.slopes:
+            body.defined[each.target] = segment, each
+            self._primal.add(each.target)
 
     def _active(self, wrt: Collection[str]) -> set[Any]:
         """The names through which derivatives flow."""

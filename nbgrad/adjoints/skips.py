@@ -16,22 +16,23 @@ from ..ir.walk import inner
 from .build import BOOL, COPY, defined_names, literal, names_of, operation
 from .partials import only_computes
 from .sums import with_sums
+from .tree import Segment
 
-__all__ = ["skipped", "skipped_loop"]
+__all__ = ["computing", "skipped", "skipped_loop"]
 
 _MOST = 3  # cotangents that a condition tests
 
 
 def skipped(
-    adjoint: Sequence[Any], local: Sequence[Any], bars: Collection[str], new: Callable[..., str]
+    segment: Segment, local: Sequence[Any], bars: Collection[str], new: Callable[..., str]
 ) -> list[Any] | None:
-    """The statements `local` and `adjoint` of a segment, under the condition that the cotangent
+    """The statements `local` and the adjoint of a segment, under the condition that the cotangent
     from which all others are computed is not 0; None where there is no such cotangent, or it is
     seldom 0. `bars` are cotangents that are variables."""
-    match adjoint:
+    match segment.adjoint:
         case [Load() as load, Store() as store, *rest] if store.kind is None:
             own = load.buffer, load.at
-            if (store.buffer, store.at) != own or not _chooses(rest):
+            if (store.buffer, store.at) != own or not _chooses([*rest, *segment.slopes]):
                 return None
         case _:
             return None
@@ -41,7 +42,7 @@ def skipped(
         return None
     condition = new("flows", BOOL)
     zero = literal(0, load.dtype)
-    before = _computing(load, local)
+    before = computing(names_of(load), local)
     inside = (store, *(x for x in local if x not in before), *rest)
     return [
         *before,
@@ -51,11 +52,11 @@ def skipped(
     ]
 
 
-def _computing(statement: Any, local: Sequence[Any]) -> list[Any]:
-    """The statements of `local` that compute what a statement reads, such as a subscript."""
+def computing(names: Collection[str], statements: Sequence[Any]) -> list[Any]:
+    """Those of statements that compute some values, and what these follow from."""
     found: list[Any] = []
-    read = names_of(statement)
-    for each in reversed(local):
+    read = set(names)
+    for each in reversed(statements):
         if read.intersection(defined_names([each])):
             found.insert(0, each)
             read |= names_of(each)

@@ -101,7 +101,7 @@ class Spreads:
                 then, otherwise = self.body(item.then), self.body(item.otherwise)
                 made.append(If(item.condition, tuple(then), tuple(otherwise)))
             else:
-                inside = [*self.body(item.body), *([] if item.leave is None else [item.leave])]
+                inside = item.left(self.body(item.body))
                 whole = replace(item.statement, body=tuple(inside))
                 made += self._alone(item, whole) if item in self.loops else [whole]
         return made

@@ -12,13 +12,13 @@ import numpy as np
 from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import For, If, Load, Position, Store, Variable
 from ..ir.walk import inner
-from .build import BOOL, INT, copy, defined_names, literal, names_of, operation, renamed
+from .build import BOOL, INT, copy, defined_names, in_order, literal, operation, renamed
 from .checkpoints import Checkpoints
 from .layout import Nest, Nests
 from .nests import affine
 from .products import call_of, with_calls
 from .record import Block, Record
-from .skips import skipped, skipped_loop
+from .skips import computing, skipped, skipped_loop
 from .sweep_pieces import Pieces
 from .to_record import Plan
 from .tree import Body, Loop, Segment, bodies
@@ -55,6 +55,7 @@ class Sweeps:
                 if isinstance(item, Segment):
                     words[item] = self._stored(item.statements)
         self._nests, self._fused = Nests(top, words, plan.is_passed), fused
+        self._together: Body | None = None  # which runs backward where it ran forward
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -105,7 +106,7 @@ class Sweeps:
 
     def _forward(self, body: Body, place: _Round | None) -> list[Any]:
         made = self._items(body.items, place)
-        if self._nests.words[body]:
+        if self._nests.words[body] and body is not self._together:
             block = self._reserved(body, place, made)
             for i, name in enumerate(body.recorded):
                 made += self._record.write(block, i, name, self._dtypes[name])
@@ -127,11 +128,12 @@ class Sweeps:
 
     def _segment(self, segment: Segment, place: _Round | None) -> list[Any]:
         count = self._nests.words[segment]
+        slopes = computing(segment.kept, segment.slopes)
         if not count:
-            return list(segment.statements)
+            return [*segment.statements, *slopes]
         made: list[Any] = []
         block = self._reserved(segment, place, made)
-        return made + self._saving(segment.statements, block, iter(range(count)))
+        return [*made, *self._saving(segment.statements, block, iter(range(count))), *slopes]
 
     def _saving(self, statements: Sequence[Any], block: Block, places: Iterator[int]) -> list[Any]:
         """The statements, with the elements that their stores overwrite written to the record."""
@@ -174,9 +176,10 @@ class Sweeps:
             operation(after, "add", (before, literal(1, INT)), INT),
             copy(loop.rounds, after, INT),
         ]
-        leave = () if loop.leave is None else (loop.leave,)
-        body = (*count, *self._forward(loop.body, None), *leave)
+        body = tuple(loop.left([*count, *self._forward(loop.body, None)]))
         made += [copy(loop.rounds, literal(0, INT), INT), replace(statement, body=body)]
+        if loop.body.parent is self._together:
+            return made
         block = self._record.reserve(literal(1, INT), made)
         total = self._new("rounds")
         return [*made, copy(total, loop.rounds, INT), *self._record.write(block, 0, total, INT)]
@@ -203,16 +206,18 @@ class Sweeps:
     def _values_back(self, body: Body, place: _Round | None) -> list[Any]:
         """The values that the backward sweep of a body needs in several items."""
         made: list[Any] = []
-        if self._nests.words[body]:
+        if body is self._together:
+            made += [copy(self._again(x), x, self._dtypes[x]) for x in body.recorded]
+        elif self._nests.words[body]:
             block = self._released(body, place, made)
             for i, name in enumerate(body.recorded):
                 made += self._record.read(block, i, self._again(name), self._dtypes[name])
         wanted = body.crossing.difference(body.recorded)
         for item in body.items:
             if isinstance(item, Segment):
-                again = [x for x in item.statements if wanted.intersection(_defines(x))]
+                again = [x for x in item.computed if wanted.intersection(_defines(x))]
                 again = [self._plan.again.get(_defines(x)[0], x) for x in again]
-                made += self._reverse_of(_in_order(again))
+                made += self._reverse_of(in_order(again))
         return made
 
     def _items_back(self, body: Body, items: Sequence[Any], place: _Round | None) -> list[Any]:
@@ -220,8 +225,8 @@ class Sweeps:
         for item in reversed(items):
             if isinstance(item, Segment):
                 made += self._undone(item, place)
-                local = [x for x in item.statements if item.local.intersection(_defines(x))]
-                whole = skipped(item.adjoint, local, self._bars, self._new) if body.loop else None
+                local = [x for x in item.computed if item.local.intersection(_defines(x))]
+                whole = skipped(item, local, self._bars, self._new) if body.loop else None
                 made += self._reverse_of(whole or [*local, *item.adjoint])
             elif not self._plan.is_passed(item):
                 continue
@@ -290,9 +295,12 @@ class Sweeps:
             start, stop = (self._again(x) if isinstance(x, str) else x
                            for x in (statement.start, statement.stop))  # fmt: skip
         if loop.rounds:
-            block = self._record.release(literal(1, INT), made)
             rounds, last = self._new("rounds"), self._new("last")
-            made += self._record.read(block, 0, rounds, INT)
+            if loop.body.parent is self._together:
+                made.append(copy(rounds, loop.rounds, INT))
+            else:
+                block = self._record.release(literal(1, INT), made)
+                made += self._record.read(block, 0, rounds, INT)
             made.append(operation(last, "subtract", (rounds, literal(1, INT)), INT))
             at = affine_of(0, {axis: -1, last: 1}).plus(affine(start))
             low, high, words = 0, rounds, None
@@ -324,25 +332,6 @@ class Sweeps:
         inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
         is_product = bool(getattr(loop.statement, "product", ()))
         return is_product and not any(self._nests.words.get(each) for each in inside)
-
-
-def _in_order(statements: Sequence[Any]) -> list[Any]:
-    """The statements, each behind those that define what it reads: one that is loaded again may
-    read names that were defined behind it."""
-    homes = {name: x for x in statements for name in _defines(x)}
-    made: list[Any] = []
-    seen: set[int] = set()
-
-    def visit(each: Any) -> None:
-        if id(each) not in seen:
-            seen.add(id(each))
-            for name in sorted(names_of(each) & set(homes)):
-                visit(homes[name])
-            made.append(each)
-
-    for each in statements:
-        visit(each)
-    return made
 
 
 def _defines(each: Any) -> list[str]:

@@ -141,7 +141,8 @@ class Plan:
             home.crossing.add(name)
             self.again[name] = load
             return [(each, home, None) for each in sorted(names_of(load))]
-        if is_local and not is_dear(statement):
+        dear = is_dear(statement) or name in own.kept
+        if is_local and not dear:
             if name in own.local:
                 return []
             own.local.add(name)
@@ -149,7 +150,7 @@ class Plan:
             return [(each, body, segment) for each in sorted(names_of(statement))]
         home.crossing.add(name)
         own.local.discard(name)
-        if is_dear(statement) or not self._is_stable(statement, own, home):
+        if dear or not self._is_stable(statement, own, home):
             home.recorded.append(name)
             return []
         self._read(statement, own, home)

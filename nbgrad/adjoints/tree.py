@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.statements import Assign, Break, For, If, Load, Statement, Store, While
+from ..ir.statements import Assign, Break, Call, For, If, Load, Position, Statement, Store, While
 from ..ir.walk import inner, walk
 from .build import COPY
+from .partials import only_computes
 
 __all__ = [
     "Body", "Branch", "Loop", "Segment", "between", "bodies", "is_read", "parts", "statements_of",
@@ -22,19 +23,37 @@ class Segment:
     order: int = 0
     adjoint: list[Any] = field(default_factory=list)
     local: set[str] = field(default_factory=set)  # values that its adjoint computes again
+    slopes: list[Any] = field(default_factory=list)  # partial derivatives, see `preaccumulate.py`
+    kept: set[str] = field(default_factory=set)  # those of them that are recorded
+
+    @property
+    def computed(self) -> list[Any]:
+        """The statements that compute what the adjoint reads."""
+        return [*self.statements, *self.slopes]
 
 
 @dataclass(eq=False)
 class Loop:
-    """A loop; one that may be left early ends with `leave`, and counts its rounds in a variable.
-    That of a product has an adjoint of its own, which replaces that of its body."""
+    """A loop; one that may be left early has `leave` behind the statements `head`, which only
+    compute values, or at its end, and counts its whole rounds in a variable. That of a product has
+    an adjoint of its own, which replaces that of its body."""
 
     statement: Any
     body: "Body"
     order: int = 0
     rounds: str = ""
     leave: If | None = None
+    head: tuple[Any, ...] | None = None
     adjoint: list[Any] = field(default_factory=list)
+
+    def left(self, body: list[Any]) -> list[Any]:
+        """The statements of a whole round, with the test that leaves the loop."""
+        if self.leave is None:
+            return body
+        if self.head is None:
+            return [*body, self.leave]
+        head = set(map(id, self.head))
+        return [*self.head, self.leave, *(x for x in body if id(x) not in head)]
 
 
 @dataclass(eq=False)
@@ -122,7 +141,9 @@ class _Fill:
                 loop.order = next(self._count)
                 inside: list[Any] = list(each.body)
                 if inside and Break() in (inside[-1], *getattr(inside[-1], "then", ())):
-                    loop.leave = inside.pop()
+                    loop.leave = leave = inside.pop()
+                    if (found := self._left_first(inside, leave)) is not None:
+                        loop.head, loop.leave, inside = found
                 self.body(loop.body, inside)
                 body.items.append(loop)
                 segment = None
@@ -142,6 +163,26 @@ class _Fill:
                 stored |= {one.buffer for one in walk([each]) if isinstance(one, Store)}
                 for name in _defined(each):
                     body.defined[name] = segment, each
+
+    def _left_first(self, body: list[Any], leave: If) -> tuple | None:
+        """The statements of a round up to the test that leaves the loop, as that of `while` does,
+        the test, and the statements of a whole round; None if the test is not in front of all that
+        a round changes, or is not the only one."""
+        match body:
+            case [*head, If(then=(Assign(target=left),)) as test, Assign() as read]:
+                is_flag = is_read(read, (left,)) and read.target == leave.condition
+                is_flag &= all(getattr(x, "target", None) != left for x in walk(test.otherwise))
+                if is_flag and all(map(self._only_computes, head)):
+                    leave = If(test.condition, (*test.then, *leave.then))
+                    return tuple(head), leave, [*head, *test.otherwise]
+        return None
+
+    def _only_computes(self, each: Any) -> bool:
+        if isinstance(each, Call):
+            return only_computes(each.function)
+        return isinstance(each, (Load, Position)) or (
+            isinstance(each, Assign) and each.target not in self._variables
+        )
 
     def _is_straight(self, branch: If) -> bool:
         """Whether the adjoint of a branch can compute its values again: those of variables cannot
