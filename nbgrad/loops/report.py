@@ -1,6 +1,5 @@
 """Texts about the reverse pass of a function: its program, and the values that it records."""
 
-import linecache
 from collections.abc import Sequence
 from typing import Any
 
@@ -108,8 +107,8 @@ class _Lines:
             line = self._lines.get(name.partition("#")[0])
         if line is None:
             return ""
-        number = self._code.co_firstlineno + line
-        return f"{number}: {linecache.getline(self._code.co_filename, number).strip()}"
+        home = "" if line.code is self._code else f"{line.code.co_name}, "
+        return f"{home}{line.number}: {line.text}"
 
     def note(self, *names: Any) -> str:
         """The first line that is known, in brackets."""

@@ -1,10 +1,11 @@
-"""The running line of the user's code, for messages and programs."""
+"""Lines of the user's code, for messages and programs: the running one, and those of functions."""
 
 import linecache
 import os
 import sys
 from functools import cache
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
+from typing import NamedTuple
 
 _HERE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
@@ -26,6 +27,28 @@ def calling_line(frame: FrameType | None = None) -> str:
     return ""
 
 
+class Line(NamedTuple):
+    """A line of a function, counted from its definition: a function may be moved in its file."""
+
+    code: CodeType
+    offset: int
+
+    @property
+    def number(self) -> int:
+        return self.code.co_firstlineno + self.offset
+
+    @property
+    def text(self) -> str:
+        """The line without its indentation; "" if the file is not found."""
+        return linecache.getline(self.code.co_filename, self.number).strip()
+
+
+def is_users(function: FunctionType) -> bool:
+    """Whether a function is none of this package, Numba, NumPy or SciPy."""
+    home = f"{function.__module__}."
+    return not (home.startswith(_COMPILED) or _is_in_package(function.__code__.co_filename))
+
+
 def is_ours(frame: FrameType) -> bool:
     """Whether a frame runs code of this package."""
     return _is_in_package(frame.f_code.co_filename)
@@ -39,6 +62,7 @@ def _is_in_package(path: str) -> bool:
 # The experiments are users' code.
 _OUTSIDE = _HERE + "experiments" + os.sep
 _LIBRARIES = "numpy.", "scipy."
+_COMPILED = *_LIBRARIES, "numba."
 _TRACE = os.path.join("static", "trace", "record.py")
 
 

@@ -47,6 +47,30 @@ def test_the_plan_says_what_is_recorded():
     assert f"({line + 6}: " in f.plan
 
 
+def grown(x, r):
+    for t in range(1, x.size):
+        x[t] = r * x[t - 1] + x[t] * x[t]
+    return x
+
+
+def last(x, r):
+    return grown(x, r)[-1] + np.median(x)
+
+
+def test_lines_of_called_functions_have_their_names():
+    """Those of NumPy have the line of the call."""
+    f = nbgrad.njit(last)
+    nbgrad.grad(f)(np.full(5, 0.1), 0.5)
+    line = grown.__code__.co_firstlineno
+    text = "x[t] = r * x[t - 1] + x[t] * x[t]"
+    assert f"read before (grown, {line + 2}: {text})" in f.plan
+    assert f"# grown, {line + 2}: {text}" in f.source
+    notes = [x.partition("  # ")[2] for x in f.source.splitlines() if "  # " in x]
+    own = f"{last.__code__.co_firstlineno + 1}: return grown(x, r)[-1] + np.median(x)"
+    assert own in notes
+    assert all(x == own or x.startswith("grown, ") for x in notes)
+
+
 def test_the_plan_says_what_steps_keep():
     @nbgrad.njit
     def powers(u, n):

@@ -29,6 +29,7 @@ from ...ir.statements import (
     Store,
     Variable,
 )
+from ...runtime.lines import Line
 from . import dtypes, operators
 from .folding import constant_result
 from .refusals import COMPLEX
@@ -71,7 +72,7 @@ class FunctionBuilder:
         self.buffers: list[str] = []  # on the heap, in the order in which they are made
         self.writes = Writes()
         self.held: list[Any] = []  # objects of Python whose memory it reads
-        self.lines: dict[str, int] = {}  # of names, counted from the definition of the function
+        self.lines: dict[str, Line] = {}  # where names are defined
         self.bound: set[Operand] = set()  # intermediate values that variables stand for
         self._used: dict[str, int] = {}
 
@@ -335,8 +336,7 @@ def address_of(place: Place) -> Address:
 
 
 def _is_natural(function: Callable, operands: Sequence[Number]) -> bool:
-    """Whether a result cannot be below 0. Sums and products of lengths and loop variables do not
-    wrap around."""
+    """Whether a result cannot be below 0. Sums and products of lengths and axes do not wrap."""
     if operands[0].dtype != INT:
         return False
     first, *rest = (x.natural for x in operands)

@@ -12,6 +12,7 @@ from numba.core import types
 
 from ...ir.scalar import NAMES
 from ...ir.statements import Address, Function, Literal, Operand, Pointer, Return
+from ...runtime.lines import Line
 from .emit import FunctionBuilder, address_of
 from .nested import Inner
 from .syntax import Unsupported
@@ -69,8 +70,8 @@ class Entry:
     function: Function
     result: Any
     find: Callable[[str], Any] | None = None
-    lines: Mapping[str, int] = field(default_factory=dict, compare=False)
-    """The lines of names, counted from the definition of the function."""
+    lines: Mapping[str, Line] = field(default_factory=dict, compare=False)
+    """The lines that define names."""
     held: tuple[Any, ...] = field(default=(), compare=False)
     """Arrays from outside whose memory the function reads."""
 

@@ -16,6 +16,7 @@ from ...ir.statements import (
     Statement,
 )
 from ...ir.walk import walk
+from ...runtime.lines import Line, is_users
 from .arrays import assign, in_memory, is_view
 from .comprehensions import Element
 from .elements import element, set_element
@@ -49,6 +50,7 @@ class Walk(Loops):
     ):
         self.result: Any = None
         self._emit, self._function = emit, function
+        self._is_users = is_users(function)
         self._inlined, self._results = inlined is not None, Results(emit, result)
         definition = inlined or definition_of(function)
         self._tree = definition.tree
@@ -88,8 +90,10 @@ class Walk(Loops):
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 place = line_of(self._function, statement)
                 raise Unsupported(f"{type(error).__name__}: {error}", place) from error
-            for name in _defined(self._emit.body[count:]):
-                self._emit.lines.setdefault(name, statement.lineno - self._first)
+            if self._is_users:  # else the line is that of the call
+                line = Line(self._function.__code__, statement.lineno - self._first)
+                for name in _defined(self._emit.body[count:]):
+                    self._emit.lines.setdefault(name, line)
 
     def _inner(self, body: Sequence[ast.stmt]) -> list[Statement]:
         """The body of a branch."""
