@@ -27,8 +27,7 @@ from ..ir.walk import inner, walk, with_inner
 
 __all__ = [
     "BOOL", "COPY", "DOUBLE", "INT", "Names", "buffers_of", "copy", "defined_names", "expanded",
-    "in_order",
-    "literal", "names_of", "operation", "renamed", "unused",
+    "in_order", "literal", "names_of", "operation", "renamed", "unused",
 ]  # fmt: skip
 
 DOUBLE, INT, BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool)
