@@ -87,7 +87,7 @@ class Checkpoints:
             words = state.sized(body)
             base = variable(self._value("subtract", self._record.used(body), words, made=body))
             state.restore(self._record.block(base, body), body)
-            body += [*self._run_again(loop, replay), *reverse]
+            body += [*self._record.counted(self._run_again(loop, replay)), *reverse]
             state.restore(self._record.release(words, body), last)
         else:
             slots = self._given(statement.snapshots)
@@ -98,7 +98,7 @@ class Checkpoints:
             made.append(copy(self._held[loop][0], count, INT))
             block = self._record.block(base, body)
             body += self._advanced(loop, state, block, width, here, slots)
-            body += [*self._run_again(loop, replay), *reverse]
+            body += [*self._record.counted(self._run_again(loop, replay)), *reverse]
             state.restore(self._record.block(base.shifted(2), last), last)
             self._record.release(total, end)
         body.append(If(is_first, tuple(last)))

@@ -86,7 +86,7 @@ class Fused(Sweeps):
         made = self.forward()
         backward = self.backward()
         gather.axes |= self.axes
-        return [*made, *start, *gather.of(backward)]
+        return [*made, *self._record.measured(), *start, *gather.of(backward)]
 
     def _both_ways(self, item: Any, gather: Gather) -> list[Any]:
         """An item that is the loop, or a branch that ends with it, forward and backward."""

@@ -9,10 +9,12 @@ from typing import Any
 
 from ..ir.affine import Affine, variable
 from ..ir.statements import Call, For, Literal, Operand, Position
-from .build import BOOL, INT, literal, operation
+from .build import BOOL, DOUBLE, INT, copy, literal, operation
 from .tree import Body, Branch, Loop, Segment, bodies
 
 __all__ = ["Nest", "Nests"]
+
+_MOST = 1 << 56  # words: more than any machine has
 
 
 class Nests:
@@ -119,6 +121,7 @@ class Nest:
         self._nests, self._new, self._value, self._made = nests, new, value, made
         self.widths: dict[Loop, Operand] = {}
         self.starts: dict[Loop, Affine] = {}  # of loops, in the words of a round of that around
+        self.rounds: Operand | None = None  # of the root
         self.total = self._size(root)
 
     def _size(self, loop: Loop) -> Operand:
@@ -128,7 +131,8 @@ class Nest:
             self.starts[each] = width
             width = _affine(self._number(width.plus(_affine(self._size(each)))))
         self.widths[loop] = self._number(width)
-        return self._times(self._rounds(loop), self.widths[loop])
+        self.rounds = self._rounds(loop)
+        return self._times(self.rounds, self.widths[loop])
 
     def round(self, loop: Loop, axis: str, start: Operand | int, made: list[Any]) -> Affine:
         """The place of the words of a round, behind the start of the loop's."""
@@ -153,11 +157,20 @@ class Nest:
         return name
 
     def _times(self, x: Operand, y: Operand) -> Operand:
+        """The product of two numbers; `_MOST` if it is larger, as it may exceed all integers."""
         if isinstance(x, Literal) and isinstance(y, Literal):
-            return literal(x.number * y.number, INT)
-        name = self._new("size")
-        self._made.append(operation(name, "multiply", (x, y), INT))
-        return name
+            return literal(min(x.number * y.number, _MOST), INT)
+        product, size, exceeds = self._new("size"), self._new("size"), self._new("exceeds", BOOL)
+        first, second, about = (self._new("about", DOUBLE) for _ in range(3))
+        self._made += [
+            operation(product, "multiply", (x, y), INT),
+            copy(first, x, DOUBLE),
+            copy(second, y, DOUBLE),
+            operation(about, "multiply", (first, second), DOUBLE),
+            operation(exceeds, "greater", (about, literal(_MOST, DOUBLE)), BOOL, DOUBLE),
+            operation(size, "select", (exceeds, literal(_MOST, INT), product), INT),
+        ]
+        return size
 
     def _rounds(self, loop: Loop) -> Operand:
         bounds = loop.statement.start, loop.statement.stop

@@ -2,10 +2,14 @@
 
 A block of words is reserved before it is written, and released where the reverse pass has read it.
 A loop whose number of rounds is known, with all inside, has one block; a round has `width` words.
+
+Before it grows, it asks how much memory is "allowed": some systems hand out memory that they do not
+have, and end the process that writes to it. What a run needs is "noted", as a `Fact`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -16,9 +20,27 @@ from ..ir.statements import Assign, Call, If, Load, Operand, PointTo, Raise, Sto
 from ..ir.walk import walk, with_inner
 from .build import BOOL, DOUBLE, INT, Names, copy, literal, operation
 
-__all__ = ["Block", "Record"]
+__all__ = ["Block", "Fact", "Record", "noted"]
 
 _LEAST = 1024  # words
+
+
+class Fact(IntEnum):
+    """What a run notes. Of a record that is not allowed: the bytes that it needs, the number of the
+    outermost loop that it belongs to, counted from 1, and the number of its rounds where that is
+    known. Of a run that ends: the bytes of the record, and those that loops with checkpoints would
+    have recorded without them."""
+
+    NEEDED = 0
+    LOOP = 1
+    ROUNDS = 2
+    KEPT = 3
+    PLAIN = 4
+
+
+def noted(fact: Fact, value: Operand) -> Call:
+    """Note a fact about the run."""
+    return Call("noted", (literal(fact, INT), value))
 
 
 @dataclass(frozen=True)
@@ -36,15 +58,14 @@ class Block:
 class Record:
     """Writes the statements of the record."""
 
-    def __init__(self, names: Names, dtypes: dict[str, np.dtype], function: str):
+    def __init__(self, names: Names, dtypes: dict[str, np.dtype]):
         self._names, self._dtypes = names, dtypes
-        self._lack = (
-            f"the record of the reverse pass of {function} does not fit into the memory of this "
-            "machine: loop over nbgrad.steps(n), which keeps few states"
-        )
         self._tape, self._used = self._name("record"), self._name("used")
         self._capacity = self._name("capacity")
+        self._kept, self._plain = self._name("kept"), self._name("plain")
         self.is_used = False
+        self.is_split = False  # pieces of loops have records of their own
+        self.loop = 0  # the number of the outermost loop whose statements are written
 
     def _name(self, hint: str, dtype: np.dtype = INT) -> str:
         name = self._names.new(hint)
@@ -53,8 +74,8 @@ class Record:
 
     def declared(self) -> list[Variable]:
         """Its variables."""
-        names = (self._tape, self._used, self._capacity) if self.is_used else ()
-        return [Variable(name, literal(0, INT), INT) for name in names]
+        names = self._tape, self._used, self._capacity, self._kept, self._plain
+        return [Variable(name, literal(0, INT), INT) for name in names if self.is_used]
 
     @property
     def state(self) -> tuple[str, str]:
@@ -69,6 +90,56 @@ class Record:
     def freed(self) -> list[Any]:
         """Statements that free it."""
         return [Call("freed", (self._tape,))] if self.is_used else []
+
+    def ended(self) -> list[Any]:
+        """Statements that note its size and free it."""
+        if not self.is_used:
+            return []
+        made: list[Any] = []
+        if self.is_split:
+            return self.freed()
+        for fact, total in ((Fact.KEPT, self._kept), (Fact.PLAIN, self._plain)):
+            words, size = self._name("words"), self._name("bytes")
+            made += [
+                copy(words, total, INT),
+                operation(size, "multiply", (words, literal(8, INT)), INT),
+                noted(fact, size),
+            ]
+        return [*made, *self.freed()]
+
+    def measured(self) -> list[Any]:
+        """Statements that note how large it is now: it is largest before it is read."""
+        if not self.is_used:
+            return []
+        made: list[Any] = []
+        now, before, most = self.used(made), self._name("kept"), self._name("kept")
+        return [
+            *made,
+            copy(before, self._kept, INT),
+            operation(most, "maximum", (before, now), INT),
+            copy(self._kept, most, INT),
+        ]
+
+    def counted(self, statements: Sequence[Any]) -> list[Any]:
+        """Statements that run again; what they record counts as what a plain loop records."""
+        made: list[Any] = []
+        before = self.used(made)
+        made += statements
+        after = self.used(made)
+        words, total, more = (self._name(x) for x in ("words", "plain", "plain"))
+        return [
+            *made,
+            operation(words, "subtract", (after, before), INT),
+            copy(total, self._plain, INT),
+            operation(more, "add", (total, words), INT),
+            copy(self._plain, more, INT),
+            *self.measured(),
+        ]
+
+    def split(self) -> list[Any]:
+        """Statements that begin the record of a piece."""
+        self.is_split = True
+        return self.emptied()
 
     def freed_at_errors(self, body: Sequence[Any]) -> list[Any]:
         """The statements, which free it before they raise."""
@@ -87,8 +158,8 @@ class Record:
         made += [PointTo(name, self._tape, d) for name, d in zip(names, (DOUBLE, INT), strict=True)]
         return names
 
-    def reserve(self, count: Operand, made: list[Any]) -> Block:
-        """A new block of so many words."""
+    def reserve(self, count: Operand, made: list[Any], rounds: Operand | None = None) -> Block:
+        """A new block of so many words; for all rounds of the outermost loop, if they are given."""
         self.is_used = True
         base, room, lacks = self._name("base"), self._name("words"), self._name("lacks", BOOL)
         made += [
@@ -97,21 +168,38 @@ class Record:
             copy(self._used, room, INT),
             operation(lacks, "greater", (room, self._capacity), BOOL, INT),
         ]
-        twice, size, size_in_bytes = (self._name(x) for x in ("twice", "size", "bytes"))
-        grown, failed = self._name("grown"), self._name("failed", BOOL)
+        needed, allowed = self._name("needed"), self._name("allowed")
+        before, twice, more = (self._name(x) for x in ("capacity", "twice", "more"))
+        most, less = self._name("most"), self._name("less")
+        size, size_in_bytes, grown = (self._name(x) for x in ("size", "bytes", "grown"))
+        exceeds, failed = self._name("exceeds", BOOL), self._name("failed", BOOL)
+        refused = (
+            noted(Fact.NEEDED, needed),
+            noted(Fact.LOOP, literal(self.loop, INT)),
+            noted(Fact.ROUNDS, rounds or literal(0, INT)),
+            Raise("MemoryError", "no memory for the record of a reverse pass"),
+        )
         made.append(If(lacks, (
-            operation(twice, "multiply", (room, literal(2, INT)), INT),
-            operation(size, "add", (twice, literal(_LEAST, INT)), INT),
+            operation(needed, "multiply", (room, literal(8, INT)), INT),
+            Call("allowed", (), (allowed,), (INT,)),
+            operation(exceeds, "greater", (needed, allowed), BOOL, INT),
+            If(exceeds, refused),
+            copy(before, self._capacity, INT),
+            operation(twice, "multiply", (before, literal(2, INT)), INT),
+            operation(more, "maximum", (twice, literal(_LEAST, INT)), INT),
+            operation(most, "right_shift", (allowed, literal(3, INT)), INT),
+            operation(less, "minimum", (more, most), INT),
+            operation(size, "maximum", (room, less), INT),
             operation(size_in_bytes, "multiply", (size, literal(8, INT)), INT),
             Call("resized", (self._tape, size_in_bytes), (grown,), (INT,)),
             operation(failed, "equal", (grown, literal(0, INT)), BOOL, INT),
-            If(failed, (Raise("MemoryError", self._lack),)),
+            If(failed, refused),
             copy(self._tape, grown, INT),
             copy(self._capacity, size, INT),
         )))  # fmt: skip
         return Block(*self._pointers(made), variable(base))
 
-    def release(self, count: Operand, made: list[Any]) -> Block:
+    def release(self, count: Operand, made: list[Any], rounds: Operand | None = None) -> Block:
         """The block of so many words that was reserved last."""
         base = self._name("base")
         made += [operation(base, "subtract", (self._used, count), INT),

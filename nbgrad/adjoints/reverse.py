@@ -24,6 +24,7 @@ from .activity import active_names, under_roots
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
+from .ends import with_ends
 from .fusion import fused
 from .gather import Gather
 from .hoist import hoisted
@@ -43,14 +44,14 @@ from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
 from .skips import computing
-from .states import State, states
+from .states import State, state_of, states
 from .sweep_pieces import Pieces
 from .to_record import Plan, is_dear
-from .tree import Body, Segment, bodies, tree
+from .tree import Body, Segment, bodies, outermost, tree
 from .unroll import unrolled
 from .whole import without_pieces
 
-__all__ = ["Recorded", "recorded", "value_and_cotangents"]
+__all__ = ["Recorded", "outer_loop", "recorded", "value_and_cotangents"]
 
 
 def value_and_cotangents(
@@ -103,6 +104,19 @@ def recorded(
     return found, {loop.statement: state for loop, state in made._states.items()}, threads
 
 
+def outer_loop(
+    function: Function, wrt: Collection[str], lengths: Sequence[str], number: int
+) -> tuple[Any, State | None]:
+    """The outermost loop that has a number, as `Fact.LOOP`, and its state; None for a loop of which
+    no copies of the state can be made."""
+    made = _Reverse(function, wrt, lengths)
+    loop = outermost(made._tree)[number - 1]
+    try:
+        return loop.statement, state_of(made._tree, loop, sorted(made._variables), made._sizes)
+    except NoRuleError:
+        return loop.statement, None
+
+
 _WORTH = 8  # operations that save a word of the record
 
 
@@ -124,8 +138,10 @@ class _Reverse:
         self._bar, self._mark = unused(".bar", function), unused("~", function)
         flat = inlined(function, names)
         numbers = {n: k for n, k in function.parameters if not isinstance(k, Pointer)}
-        flat.body = unrolled(flat.body, {each.target for each in flat.declared}, names)
-        flat.body = segmented(flat.body, names)
+        counts, body = with_ends(flat.body, names)
+        flat.declared += counts
+        body = unrolled(body, {each.target for each in flat.declared}, names)
+        flat.body = segmented(body, names)
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         given, constants = shapes_of(function, lengths), _unchanging(plain, numbers)
         shapes = with_made(given, plain.body, constants)
@@ -151,7 +167,7 @@ class _Reverse:
         results = [x for x in plain.results if isinstance(x, str)]
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
-        self._record = Record(names, self._dtypes, function.name.partition(".")[0])
+        self._record = Record(names, self._dtypes)
         positions = Positions(walk(plain.body), shapes, constants)
         once = made_once(self._tree)
         self._adjoint = Adjoint(
@@ -168,7 +184,7 @@ class _Reverse:
                 elif arguments := getattr(getattr(item, "statement", None), "product", ()):
                     item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
         variables = sorted(self._variables)
-        sizes = known_lengths(function, given)
+        sizes = self._sizes = known_lengths(function, given)
         self._states = states(self._tree, variables, sizes)
         self.rounds = Rounds(
             self._tree, positions, variables, results, active, sizes,
@@ -310,7 +326,7 @@ class _Reverse:
         variables = {each.target for each in declared}
         both = RowLengths(self._rows, self._dtypes, self._new, variables).of(both)
         body = self._record.freed_at_errors([*declared, *both])
-        body += [*self._record.freed(), Return((*plain.results, *bars))]
+        body += [*self._record.ended(), Return((*plain.results, *bars))]
         return Function(
             f"{function.name}.vjp", (*function.parameters, *shadows, *seeds), tuple(body),
             (*function.results, *(self._dtypes[n] for n in numbers)), frozenset(["noalias"]),

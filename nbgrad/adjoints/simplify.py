@@ -291,8 +291,11 @@ class _Simplify:
             each = replace(each, start=start, stop=stop)
             if each.snapshots is not None:
                 each = replace(each, snapshots=self.value(each.snapshots, now, made))
-            product = tuple(self._argument(x, now, made) for x in each.product)
-            each = replace(each, product=product)
+            product, ends = (
+                tuple(self._argument(x, now, made) for x in part)
+                for part in (each.product, each.ends)
+            )
+            each = replace(each, product=product, ends=ends)
             self._ranges.loop(each.axis, start, stop)
             self._dtypes[each.axis] = INT
         elif isinstance(each, Spread):

@@ -15,7 +15,7 @@ from .build import INT, copy, defined_names, literal, names_of, operation
 from .record import Block, Record
 from .tree import Body, Loop, bodies
 
-__all__ = ["Layout", "State", "states"]
+__all__ = ["Layout", "State", "state_of", "states"]
 
 _ONE = literal(1, INT)
 
@@ -33,15 +33,31 @@ def states(
 ) -> dict[Loop, State]:
     """The state of each loop with checkpoints. `lengths` are those of the arrays among the
     parameters; None where they do not tell the number of elements."""
-    loops = [
-        item for body in bodies(top) for item in body.items
+    return {
+        item: state_of(top, item, variables, lengths)
+        for body in bodies(top) for item in body.items
         if isinstance(item, Loop) and getattr(item.statement, "checkpoint", "")
-    ]  # fmt: skip
+    }  # fmt: skip
+
+
+def state_of(
+    top: Body, loop: Loop, variables: Sequence[str], lengths: Mapping[Any, Sequence[str] | None]
+) -> State:
+    """The state of a loop. Raises NoRuleError for one of which no copies can be made."""
     news = Counter(
         each.target for body in bodies(top) for item in body.items
         for each in walk(getattr(item, "statements", ())) if isinstance(each, New)
     )  # fmt: skip
-    return {x: _state(x, variables, {**lengths, **_made(top, x)}, news) for x in loops}
+    sizes = {**lengths, **_made(top, loop), **_ends(loop.statement)}
+    return _state(loop, variables, sizes, news)
+
+
+def _ends(loop: Any) -> dict[Any, tuple[Operand, ...]]:
+    """The numbers of elements of the buffers that a loop makes again."""
+    return {
+        x.buffer: (x.at.terms[0][0] if x.at.terms else literal(x.at.const, INT),)
+        for x in getattr(loop, "ends", ())
+    }
 
 
 def _made(top: Body, loop: Loop) -> dict[Any, tuple[Operand, ...] | None]:

@@ -65,7 +65,7 @@ class Pieces(Spreads):
             made += self._for_each(MOST_PIECES, [Store(address, ZERO, literal(0, INT), INT)])
             freed = Load(word, address, ZERO, INT), Call("freed", (word,))
             spread = replace(
-                spread, before=tuple(self._record.emptied()), after=tuple(kept),
+                spread, before=tuple(self._record.split()), after=tuple(kept),
                 at_error=self._for_each(count, freed),
             )  # fmt: skip
         return [*made, spread, *after]
@@ -101,7 +101,7 @@ class Pieces(Spreads):
         whole, after = self._summed(loop, adding_to(whole, shared), made)
         count = self._count(loop, value, 3, shared, made, _FUSED)
         spread = self._spread(whole, count, sums, shared)
-        ends = tuple(self._record.emptied()), tuple(self._record.freed())
+        ends = tuple(self._record.split()), tuple(self._record.freed())
         return [*made, replace(spread, before=ends[0], after=ends[1]), *after]
 
     @staticmethod

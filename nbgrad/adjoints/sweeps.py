@@ -21,7 +21,7 @@ from .record import Block, Record
 from .skips import computing, skipped, skipped_loop
 from .sweep_pieces import Pieces
 from .to_record import Plan
-from .tree import Body, Loop, Segment, bodies
+from .tree import Body, Loop, Segment, bodies, outermost
 
 __all__ = ["Sweeps"]
 
@@ -56,6 +56,7 @@ class Sweeps:
                     words[item] = self._stored(item.statements)
         self._nests, self._fused = Nests(top, words, plan.is_passed), fused
         self._together: Body | None = None  # which runs backward where it ran forward
+        self._outermost = {loop: i for i, loop in enumerate(outermost(top), start=1)}
 
     def _stored(self, statements: Sequence[Any]) -> int:
         """The number of words that a sequence of statements records."""
@@ -97,7 +98,8 @@ class Sweeps:
         """The words of a loop, all rounds; None for a loop that is in no nest."""
         if loop in self._nests.roots:
             nest = Nest(self._nests, loop, self._new, value, made)
-            return _Round(nest, block_of(nest.total, made))
+            rounds = nest.rounds if loop in self._outermost else None
+            return _Round(nest, block_of(nest.total, made, rounds))
         if place is None or loop not in place.nest.widths:
             return None
         return replace(place, block=place.block.shifted(place.nest.starts[loop]))
@@ -120,6 +122,7 @@ class Sweeps:
             elif not self._plan.is_passed(item):
                 made += with_calls([item.statement])
             elif isinstance(item, Loop):
+                self._record.loop = self._outermost.get(item, self._record.loop)
                 made += self._loop(item, place)
             else:
                 made.append(If(item.condition, tuple(self._forward(item.then, place)),
@@ -231,6 +234,7 @@ class Sweeps:
             elif not self._plan.is_passed(item):
                 continue
             elif isinstance(item, Loop):
+                self._record.loop = self._outermost.get(item, self._record.loop)
                 made += self._loop_back(item, place)
             else:
                 condition: Any = item.condition

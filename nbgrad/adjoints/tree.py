@@ -10,8 +10,8 @@ from .build import COPY
 from .partials import only_computes
 
 __all__ = [
-    "Body", "Branch", "Loop", "Segment", "between", "bodies", "is_read", "parts", "statements_of",
-    "tree",
+    "Body", "Branch", "Loop", "Segment", "between", "bodies", "is_read", "outermost", "parts",
+    "statements_of", "tree",
 ]  # fmt: skip
 
 
@@ -117,6 +117,12 @@ def bodies(body: Body) -> Iterator[Body]:
     for item in body.items:
         for inside in parts(item):
             yield from bodies(inside)
+
+
+def outermost(top: Body) -> list[Loop]:
+    """The loops that are in no other loop, in order."""
+    every = [item for body in bodies(top) if not body.loops() for item in body.items]
+    return [item for item in every if isinstance(item, Loop)]
 
 
 def parts(item: Item) -> tuple[Body, ...]:

@@ -1,11 +1,15 @@
 """Memory of the heap for code, as LLVM assembly."""
 
+import ctypes
 import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from llvmlite import binding
+
 from ..ir.statements import New
+from ..runtime.available import TOTAL
 from .llvm_ops import INT, Value
 
 if TYPE_CHECKING:
@@ -17,6 +21,8 @@ __all__ = ["Heap", "declare_room"]
 # those from 32 MB on from the system at each call. NumPy asks for huge pages from 4 MB on, too.
 _LARGE = 1 << 22
 _HUGE_PAGES = 14  # MADV_HUGEPAGE of Linux
+
+binding.add_symbol("nbgrad_memory", ctypes.addressof(TOTAL))
 
 # Systems hand out memory that the machine does not have. A buffer may be twice as long as needed.
 _ROOM = """define internal noalias ptr @nbgrad.room(ptr %old, i64 %size) noinline {{

@@ -113,7 +113,8 @@ class For:
     `piece`, in a part of `Pieces`: only those of the piece that runs, so many.
 
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
-    `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`.
+    `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`;
+    `ends` are the addresses behind the buffers that the body makes again: `adjoints/ends.py`.
     A `parallel` loop is one of `prange`. `product` says that the loop adds a product of matrices,
     c += a @ b: the arguments of the call that may replace it, see `adjoints/products.py`.
     """
@@ -126,6 +127,7 @@ class For:
     step: Any = 1
     checkpoint: str = ""
     snapshots: Operand | None = None
+    ends: tuple[Any, ...] = ()
     parallel: bool = False
     product: tuple[Any, ...] = ()
 

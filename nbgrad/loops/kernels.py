@@ -11,18 +11,18 @@ import numpy as np
 from ..adjoints.build import names_of
 from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import Entry, array_results
-from ..compiler.kernel import Kernel, kernel_from_ir
+from ..compiler.kernel import kernel_from_ir
 from ..ir.statements import Address, Call, Function
 from ..ir.walk import walk
 from ..threads.pool import start_if_wanted
+from .execute import Runs
 from .packed import Derivative
 from .rows import found
 from .samples import Samples
 from .shapes import shape_function
 from .signature import Signature
-from .status import error_of
 
-__all__ = ["device_of", "filled", "kernel_of", "shapes_of"]
+__all__ = ["device_of", "filled", "runs_of", "shapes_of"]
 
 
 @with_open_properties
@@ -105,9 +105,9 @@ def shapes_of(signature: Signature) -> _Shapes:
 
 
 @lru_cache(maxsize=4096)
-def kernel_of(derivative: Derivative | Samples) -> Kernel:
-    """The kernel of a derivative: `kernel(leaves..., cotangent, directions..., vector)`."""
-    return kernel_from_ir(_Maker(derivative, False))
+def runs_of(derivative: Derivative | Samples) -> Runs:
+    """The kernel of a derivative: `run(leaves..., cotangent, directions..., vector)`."""
+    return Runs(derivative, kernel_from_ir(_Maker(derivative, False)))
 
 
 @lru_cache(maxsize=4096)
@@ -128,12 +128,9 @@ def filled(
         count = len(signature.arguments)
         for each in derivative.each(arguments):
             signature.check_bounds(each[:count])
-    out, status = new_vector(shape, derivative.dtype), np.zeros(1, np.int64)
-    kernel_of(derivative)(*arguments, out, status)
+    out = new_vector(shape, derivative.dtype)
+    runs_of(derivative)(*arguments, out)
     start_if_wanted()
-    if number := status.item():
-        kind, message = error_of(signature.errors[number - 1])
-        raise kind(message)
     return out
 
 

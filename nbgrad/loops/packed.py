@@ -83,6 +83,11 @@ class Derivative:
         """The length of the cotangent of the value."""
         return self.count + sum(prod(shapes[i]) for i in self.outs)
 
+    @property
+    def wanted(self) -> list[str]:
+        """The leaves that have cotangents, by their names in the kernel IR."""
+        return [self.signature.leaves[i].name for i in sorted({*(self.wrt or ()), *self.outs})]
+
     @cached_property
     def names(self) -> list[str]:
         """The arguments of the kernel: leaves, cotangent, directions."""
@@ -123,10 +128,9 @@ class Derivative:
         try:
             made = signature.primal
             if self.wrt is not None:
-                wanted = sorted({*self.wrt, *self.outs})
-                others = [name for i, name in enumerate(names) if i not in wanted]
-                wrt = [names[i] for i in wanted]
-                made = value_and_cotangents(made, wrt, lengths, others)
+                wanted = self.wanted
+                others = [name for name in names if name not in wanted]
+                made = value_and_cotangents(made, wanted, lengths, others)
             else:
                 made = with_pieces(made, lengths)
             for moving in self.along:

@@ -92,7 +92,9 @@ class Packing:
              *(Call("freed", (x,)) for x in self._scratch)),
             (), frozenset(["exact"]),
         )  # fmt: skip
-        whole = with_status(whole, self._status, of.signature.errors, self._scratch)
+        whole = with_status(
+            whole, self._status, of.signature.errors, self._scratch, len(of.along), not by_address
+        )
         self.function = with_library(whole)
 
     # -- parameters -------------------------------------------------------------------------------

@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..adjoints.record import Fact
 from ..adjoints.reverse import Recorded, recorded
 from ..compiler.front.functions import kind_of
 from ..compiler.front.syntax import Unsupported
 from ..errors import TraceError
-from ..ir.statements import Call, For, Function, Variable
-from ..ir.walk import walk
+from ..ir.statements import For
+from ..runtime.available import readable
+from .kernels import runs_of
 from .packed import Derivative, derivative, latest
 from .signature import Signature
+from .source_lines import Lines
+from .status import FACTS
 from .text import function_text
 
 __all__ = ["plan_of", "source_of"]
@@ -19,16 +23,18 @@ __all__ = ["plan_of", "source_of"]
 def source_of(dispatcher: Any) -> str:
     """The text of the program that computes value and gradient."""
     of = _shown(dispatcher)
-    return function_text(of.function, _Lines(of.signature))
+    return function_text(of.function, Lines(of.signature))
 
 
 def plan_of(dispatcher: Any) -> str:
-    """The values that the forward sweep records for the reverse sweep, and why."""
+    """The values that the forward sweep records for the reverse sweep, and why; how many bytes that
+    were in the latest run."""
     of = _shown(dispatcher)
-    signature, lines = of.signature, _Lines(of.signature)
+    status = runs_of(of).status
+    total, plain = (status.item(FACTS + x) for x in (Fact.KEPT, Fact.PLAIN))
+    signature, lines = of.signature, Lines(of.signature)
     leaves = signature.leaves
-    wanted = [leaves[i].name for i in sorted({*(of.wrt or ()), *of.outs})]
-    found, states, threads = recorded(signature.primal, wanted, signature.lengths)
+    found, states, threads = recorded(signature.primal, of.wanted, signature.lengths)
     head = f"{signature.name}: gradient with respect to " + ", ".join(
         dict.fromkeys(leaves[i].label for i in of.wrt or ())
     )
@@ -56,6 +62,9 @@ def plan_of(dispatcher: Any) -> str:
         text += [f"    {_reason(each)}{lines.note(each.name, each.buffer)}" for each in group]
     if states:
         text.append("a loop over range keeps the bytes of all its rounds, and no copies")
+    if total:
+        instead = f", in place of {readable(plain)} for loops over range" if states else ""
+        text.append(f"the latest run kept {readable(total)}{instead}")
     return "\n".join([*text, *on_threads])
 
 
@@ -82,38 +91,6 @@ def _reason(each: Recorded) -> str:
     if each.is_dear:
         return f"{name}: computing it again takes longer"
     return f"{name}: what it is computed from is overwritten"
-
-
-class _Lines:
-    """The user's lines by the names that they define."""
-
-    def __init__(self, signature: Signature):
-        self._code = signature.function.__code__
-        self._lines = signature.entry.lines
-        # Variables are defined in several lines.
-        self._variables = {x.target for x in walk(signature.primal.body) if isinstance(x, Variable)}
-        # Names of called functions may be those of others.
-        self._is_alone = not any(
-            isinstance(each, Call) and isinstance(each.function, Function)
-            for each in walk(signature.primal.body)
-        )
-
-    def get(self, name: Any) -> str:
-        """The line that defines a name, "" if it is not known."""
-        if not isinstance(name, str) or name.partition("#")[0] in self._variables:
-            return ""
-        line = self._lines.get(name)
-        if line is None and self._is_alone:
-            line = self._lines.get(name.partition("#")[0])
-        if line is None:
-            return ""
-        home = "" if line.code is self._code else f"{line.code.co_name}, "
-        return f"{home}{line.number}: {line.text}"
-
-    def note(self, *names: Any) -> str:
-        """The first line that is known, in brackets."""
-        found = next(filter(None, map(self.get, names)), "")
-        return f" ({found})" if found else ""
 
 
 def _shown(dispatcher: Any) -> Derivative:

@@ -25,6 +25,7 @@ from ..ir.statements import (
 )
 from .packed import Derivative
 from .signature import Signature
+from .status import ALLOWED, WORDS, copied
 from .work_of_samples import pieces_of_samples
 
 __all__ = ["Samples", "samples_of"]
@@ -103,9 +104,10 @@ def samples_of(of: Derivative, levels: tuple[tuple[bool, ...], ...]) -> Samples:
     return Samples(of, levels)
 
 
-# Where the status of a sample stands: each piece has a cache line.
-_NUMBERS, _PIECE, _APART = "@numbers", "@piece", 8
-_OWN = Affine(0, ((_PIECE, _APART),))
+# Where the status of a sample stands: each piece has a cache line. That of all is `_WHOLE`.
+_STATUSES, _PIECE, _APART = "@statuses", "@piece", 8
+_WHOLE = "status", ZERO, INT
+_OWN = _STATUSES, Affine(0, ((_PIECE, _APART),)), INT
 
 
 class _Loops:
@@ -203,8 +205,8 @@ class _Loops:
                 made.append(Load(given[name], name, place, kind))
             else:
                 given[name] = name
-        given |= {"out_n0": widths["out"], "ct_n0": widths["ct"], "status_n0": literal(1, INT)}
-        given["status"] = Address(_NUMBERS, _OWN, INT)
+        given |= {"out_n0": widths["out"], "ct_n0": widths["ct"], "status_n0": literal(WORDS, INT)}
+        given["status"] = Address(*_OWN)
         for k, moving in enumerate(of.along):
             for i in moving:
                 given |= {f"d{k}_{i}_n{n}": f"x{i}_n{n}" for n in range(leaves[i].ndim or 0)}
@@ -214,29 +216,45 @@ class _Loops:
         number, failed = self._new(), self._new()
         return [
             *made,
-            Load(number, _NUMBERS, _OWN, INT),
+            Load(number, *_OWN),
             operation(failed, "not_equal", (number, literal(0, INT)), BOOL, INT),
             If(failed, (Return(),)),  # the end of a piece
         ]
 
     def _in_pieces(self, loop: For) -> list[Any]:
-        """The loop over samples in pieces. Each has a status: that of the first one that is not 0
-        is the status of all."""
+        """The loop over samples in pieces. Each has a status: that of the first one whose number is
+        not 0 is the status of all."""
         made: list[Any] = []
         count = self._pieces(loop.stop, made)
         each, number, failed = self._new(), self._new(), self._new()
+        there = _STATUSES, Affine(0, ((each, _APART),)), INT
         look = [
-            Load(number, _NUMBERS, Affine(0, ((each, _APART),)), INT),
+            Load(number, *there),
             operation(failed, "not_equal", (number, literal(0, INT)), BOOL, INT),
-            If(failed, (*self._reported(number), Return())),
+            If(failed, (self._copied(there, _WHOLE), *self._reported(number), Return())),
         ]
-        before = Store(_NUMBERS, _OWN, literal(0, INT), INT)
         return [
             *made,
-            Allocate(_NUMBERS, _APART * MOST_PIECES, INT),
-            Spread(loop, count, _PIECE, before=(before,)),
+            *self._allowed(),
+            Allocate(_STATUSES, _APART * MOST_PIECES, INT),
+            Spread(loop, count, _PIECE, before=(self._copied(_WHOLE, _OWN),)),
             For(each, 0, count, tuple(look)),
             *self._reported(literal(0, INT)),
+        ]
+
+    def _copied(self, source: Any, target: Any) -> For:
+        return copied(source, target, WORDS, lambda _: self._new())
+
+    def _allowed(self) -> list[Any]:
+        """A status of all samples, with the memory that is allowed; Python passes one."""
+        if not self._by_address:
+            return []
+        every = self._new()
+        return [
+            Allocate("status", WORDS, INT),
+            *(Store("status", Affine(i, ()), literal(0, INT), INT) for i in range(WORDS)),
+            Call("allowed", (), (every,), (INT,)),
+            Store("status", Affine(ALLOWED, ()), every, INT),
         ]
 
     def _split(self) -> tuple[str, list[Any]]:
@@ -268,7 +286,7 @@ class _Loops:
     def _reported(self, number: Any) -> list[Any]:
         """Store the status of all samples; by address, it stands behind the vectors."""
         if not self._by_address:
-            return [Store("status", ZERO, number, INT)]
+            return [Store(*_WHOLE[:2], number, INT)]
         made: list[Any] = []
         at, status = self._width, self._new()
         for count in self._counts:

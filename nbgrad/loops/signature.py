@@ -11,6 +11,7 @@ import numpy as np
 
 from ..adjoints.activity import active_names
 from ..adjoints.build import Names
+from ..adjoints.ends import CHANGES
 from ..adjoints.inline import inlined
 from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import (
@@ -24,7 +25,7 @@ from ..compiler.front.functions import (
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import instance_of
 from ..errors import NoRuleError
-from ..ir.statements import Address, Call, Function, Pointer, PointTo, Raise, Store
+from ..ir.statements import Address, Call, For, Function, Pointer, PointTo, Raise, Store
 from ..ir.walk import walk
 from ..runtime.gc_freeze import uncollected
 from .divisions import with_checked_divisions
@@ -216,10 +217,17 @@ class Signature:
 
     @cached_property
     def errors(self) -> tuple[tuple[str, str], ...]:
-        """The exceptions that the function raises: classes by name, and messages. The last one is
-        for lack of memory."""
-        raised = [(x.error, x.message) for x in walk(self._body.body) if isinstance(x, Raise)]
-        return (*dict.fromkeys(raised), ("MemoryError", "no memory for a derivative"))
+        """The exceptions that the function raises, and those of its derivatives: classes by name,
+        and messages. The last one is for lack of memory."""
+        every = walk(self._body.body)
+        raised = [(x.error, x.message) for x in every if isinstance(x, Raise)]
+        if any(isinstance(x, For) and x.checkpoint for x in every):
+            raised.append(CHANGES)
+        text = (
+            f"no memory for a derivative of {self.name}: loop over nbgrad.steps(n), which keeps "
+            "few states"
+        )
+        return (*dict.fromkeys(raised), ("MemoryError", text))
 
     @cached_property
     def results(self) -> tuple[np.dtype, ...]:

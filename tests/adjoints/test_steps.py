@@ -160,7 +160,7 @@ def test_how_often_steps_run_again(schedule, most, monkeypatch):
 
 
 def test_a_record_larger_than_memory_is_refused_before_the_loop():
-    with pytest.raises(MemoryError, match=r"record .* of stencil .* loop over nbgrad\.steps"):
+    with pytest.raises(MemoryError, match="no memory for the record of a reverse pass"):
         differentiated(PLAIN[NAMES.index("stencil")], 10**13, 1)
 
 
@@ -244,10 +244,13 @@ def test_refused_by_name_and_line(function, text):
 def test_arrays_whose_size_is_not_known_are_refused():
     @nbgrad.njit
     def several(x, n):
-        v = np.zeros(3)
+        if x > 1.0:
+            v = np.zeros(3)
+        else:
+            v = np.zeros(4)
         for t in nbgrad.steps(n):
             v[0] = x * v[1] + x
-            v = v * x
+            v[1] = v[0] * x
         return v[0]
 
     with pytest.raises(NoRuleError, match=r"nbgrad\.steps: .* made in several places"):

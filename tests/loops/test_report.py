@@ -36,6 +36,7 @@ def test_the_plan_says_what_is_recorded():
         "garch: gradient with respect to p, r",
         "each round of t: 8 bytes",
         "    h: what it is computed from is overwritten",
+        "the latest run kept 32 bytes",
         "rounds of t run on one thread: they are too short "
         f"({garch.__code__.co_firstlineno + 3}: for t in range(r.shape[0]):)",
     ]
@@ -86,4 +87,7 @@ def test_the_plan_says_what_steps_keep():
     assert lines[1].startswith("each segment of ") and lines[1].endswith(": a copy of the state")
     assert "    u: 8 bytes an element" in lines
     assert any(line.endswith("8 bytes, for one segment of _ at a time") for line in lines)
-    assert lines[-1] == "a loop over range keeps the bytes of all its rounds, and no copies"
+    assert lines[-2] == "a loop over range keeps the bytes of all its rounds, and no copies"
+    # Five segments of six rounds; with a number, which may be a part of the state.
+    assert lines[-1].startswith("the latest run kept ")
+    assert lines[-1].endswith(", in place of 2.2 kB for loops over range")
