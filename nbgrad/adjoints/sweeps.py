@@ -79,16 +79,12 @@ class Sweeps:
 
     # -- words of the record ----------------------------------------------------------------------
 
-    def _reserved(self, item: Any, place: _Round | None, made: list[Any]) -> Block:
-        """The words of a segment, or of the end of a body, to be written."""
+    def _words(
+        self, item: Any, place: _Round | None, made: list[Any], block_of: Callable[..., Block]
+    ) -> Block:
+        """The words of a segment, or of the end of a body; without a place, those of a block."""
         if place is None:
-            return self._record.reserve(literal(self._nests.words[item], INT), made)
-        return place.block.shifted(Affine(self._nests.offsets[item], ()))
-
-    def _released(self, item: Any, place: _Round | None, made: list[Any]) -> Block:
-        """The same words, to be read."""
-        if place is None:
-            return self._record.release(literal(self._nests.words[item], INT), made)
+            return block_of(literal(self._nests.words[item], INT), made)
         return place.block.shifted(Affine(self._nests.offsets[item], ()))
 
     def _nest(
@@ -109,7 +105,7 @@ class Sweeps:
     def _forward(self, body: Body, place: _Round | None) -> list[Any]:
         made = self._items(body.items, place)
         if self._nests.words[body] and body is not self._together:
-            block = self._reserved(body, place, made)
+            block = self._words(body, place, made, self._record.reserve)
             for i, name in enumerate(body.recorded):
                 made += self._record.write(block, i, name, self._dtypes[name])
         return made
@@ -135,7 +131,7 @@ class Sweeps:
         if not count:
             return [*segment.statements, *slopes]
         made: list[Any] = []
-        block = self._reserved(segment, place, made)
+        block = self._words(segment, place, made, self._record.reserve)
         return [*made, *self._saving(segment.statements, block, iter(range(count))), *slopes]
 
     def _saving(self, statements: Sequence[Any], block: Block, places: Iterator[int]) -> list[Any]:
@@ -212,7 +208,7 @@ class Sweeps:
         if body is self._together:
             made += [copy(self._again(x), x, self._dtypes[x]) for x in body.recorded]
         elif self._nests.words[body]:
-            block = self._released(body, place, made)
+            block = self._words(body, place, made, self._record.release)
             for i, name in enumerate(body.recorded):
                 made += self._record.read(block, i, self._again(name), self._dtypes[name])
         wanted = body.crossing.difference(body.recorded)
@@ -249,7 +245,7 @@ class Sweeps:
         if not count:
             return []
         made: list[Any] = []
-        block = self._released(segment, place, made)
+        block = self._words(segment, place, made, self._record.release)
         return made + self._restored(segment.statements, block, iter(range(count)))
 
     def _restored(

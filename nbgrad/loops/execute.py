@@ -67,7 +67,8 @@ class Runs:
         needed, number, rounds = (
             status.item(FACTS + x) for x in (Fact.NEEDED, Fact.LOOP, Fact.ROUNDS)
         )
-        of = getattr(self._derivative, "of", self._derivative)
+        run = self._derivative
+        of = run.of if isinstance(run, Samples) else run
         signature = of.signature
         loop, state = None, None
         if number:
@@ -85,7 +86,7 @@ class Runs:
         if not isinstance(loop, For):
             return f"{text}use a loop over nbgrad.steps(n), which keeps few states"
         about = ""
-        if rounds and needed < LARGEST and of is self._derivative:
+        if rounds and needed < LARGEST and of is run:
             size = _size(of, state, arguments)
             if size is not None:
                 kept = (isqrt(rounds) + 1) * (needed // rounds + (size << len(of.along)))
