@@ -101,6 +101,7 @@ class Fused(Sweeps):
         statement = item.statement
         again = Position(self._again(statement.axis), variable(statement.axis))
         self._together = item.body
+        self._record.loop = 0  # each round has a record of its own: steps would be inside
         forward = self._forward(item.body, None)
         backward = self._backward(item.body, None)
         gather.axes |= self.axes

@@ -2,11 +2,15 @@
 
 import re
 
+import numba
 import numpy as np
 import pytest
 
 import nbgrad
 from nbgrad import njit
+from nbgrad.loops import execute
+from nbgrad.loops.kernels import runs_of
+from nbgrad.loops.status import ALLOWED
 from nbgrad.runtime import available
 
 
@@ -31,6 +35,19 @@ def doubled(x, most):
     while x < most:
         x = x + 1e-9 * x * x
     return x
+
+
+@njit(parallel=True)
+def rotated(u, n):
+    total = 0.0
+    for i in numba.prange(u.size):
+        x = u[i]
+        k = 0
+        while k < n * (1 + i % 3):
+            x = 1.01 * np.sin(x) + 0.1
+            k += 1
+        total += x * u[i]
+    return total
 
 
 U = np.linspace(0.5, 1.0, 20)
@@ -104,3 +121,28 @@ def test_the_plan_tells_the_bytes_of_the_latest_run():
     found = re.search(r"latest run kept (\d+) kB, in place of 16 MB", decays_in_steps.plan)
     assert found is not None
     assert 100 <= int(found[1]) <= 300
+
+
+def test_records_of_pieces_and_of_samples_are_refused(monkeypatch):
+    """Each piece on a thread has the memory that is allowed, and notes what it needs, alone."""
+    points, directions = np.linspace(0.1, 0.9, 64), np.ones(64)
+
+    def of_samples():
+        return nbgrad.vmap(lambda u: nbgrad.grad(rotated)(u, 300))(np.stack([points] * 40))
+
+    want, samples = nbgrad.grad(rotated)(points, 300), of_samples()
+    assert "several threads, forward and then backward" in rotated.plan
+    start = execute._START.copy()
+    start[ALLOWED] = 1 << 10
+    monkeypatch.setattr(execute, "_START", start)
+    runs_of.cache_clear()
+    np.testing.assert_array_equal(nbgrad.grad(rotated)(points, 300), want)
+    np.testing.assert_array_equal(of_samples(), samples)
+    monkeypatch.setattr(available, "_limit", [1 << 10])
+    for run in (
+        lambda: nbgrad.grad(rotated)(points, 300),
+        lambda: nbgrad.hvp(lambda u: rotated(u, 300))(points, directions),
+        of_samples,
+    ):
+        with pytest.raises(MemoryError, match=r"rotated: the record needs at least 1 kB .* 1 kB"):
+            run()
