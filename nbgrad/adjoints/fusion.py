@@ -8,7 +8,8 @@ unless both read it. The order of the operations on each element and variable st
 values keep their bits.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,7 +43,8 @@ class _Around:
 
 @dataclass
 class _Effects:
-    """What a statement does, with those inside of it. One that `is_opaque` may do more."""
+    """What a statement does, with those inside of it. One that `is_opaque` may do more. Accesses
+    have the loops around them, up to that statement."""
 
     reads: set[Any] = field(default_factory=set)
     writes: set[Any] = field(default_factory=set)
@@ -51,8 +53,11 @@ class _Effects:
     makes: set[Any] = field(default_factory=set)
     may_raise: bool = False
     is_opaque: bool = False
+    accesses: dict[Any, list[tuple[bool, Access]]] = field(default_factory=dict)
+    count: int = 0
 
     def add(self, each: Any) -> None:
+        self.count += 1
         self.reads |= names_of(each)
         self.writes.update(_targets(each))
         match each:
@@ -70,6 +75,19 @@ class _Effects:
                 pass
             case _:
                 self.is_opaque = True
+
+    def with_round_of(self, other: "_Effects") -> "_Effects":
+        """Those of a loop that runs a round of another one, too, in each round."""
+        accesses = {
+            buffer: [*self.accesses.get(buffer, ()), *other.accesses.get(buffer, ())]
+            for buffer in self.accesses | other.accesses
+        }
+        return _Effects(
+            self.reads | other.reads, self.writes | other.writes, self.loads | other.loads,
+            self.stores | other.stores, self.makes | other.makes,
+            self.may_raise or other.may_raise, self.is_opaque or other.is_opaque, accesses,
+            self.count + other.count - 1,
+        )  # fmt: skip
 
     def is_free_of(self, other: "_Effects") -> bool:
         """Whether the order of two statements does not matter."""
@@ -129,6 +147,8 @@ class _Fuse:
             found = _Effects()
             for each in walk([statement]):
                 found.add(each)
+            for is_load, access in _accesses(inner(statement), ()):
+                found.accesses.setdefault(access.buffer, []).append((is_load, access))
             self._effects[id(statement)] = statement, found
         return self._effects[id(statement)][1]
 
@@ -151,7 +171,7 @@ class _Fuse:
     def _one(self, first: For, second: For, around: tuple[_Around, ...]) -> For | None:
         """The loop that runs a round of both in each round."""
         ours, theirs = self._of(first), self._of(second)
-        if len(walk(first.body)) > _LONG:
+        if ours.count > _LONG:
             return None
         if ours.is_opaque or theirs.is_opaque or (ours.may_raise and theirs.may_raise):
             return None
@@ -166,21 +186,23 @@ class _Fuse:
             renamed(x, lambda n: names.get(n, n), lambda n: (n, ZERO), lambda n: n)
             for x in second.body
         )
+        theirs = self._of(replace(first, body=other))
         whole = replace(first, body=(*first.body, *other))
         here = (*around, _Around(whole))
-        meeting = ours.stores & (theirs.loads | theirs.stores) | theirs.stores & ours.loads
         pairs = [
-            (x, y)
-            for is_load, x in _accesses(first.body, here) if x.buffer in meeting
-            for is_other_load, y in _accesses(other, here)
-            if x.buffer == y.buffer and not (is_load and is_other_load)
-        ]  # fmt: skip
+            (_inside(x, here), _inside(y, here))
+            for buffer in ours.stores & (theirs.loads | theirs.stores) | theirs.stores & ours.loads
+            for is_load, x in ours.accesses[buffer]
+            for is_other_load, y in theirs.accesses[buffer]
+            if not (is_load and is_other_load)
+        ]
         if len(pairs) > _MOST:
             return None
         self._positions.change(walk(other))
         if any(self._positions.may_meet(y, x, later=True, depth=len(around)) for x, y in pairs):
             self._positions.change(walk(second.body))
             return None
+        self._effects[id(whole)] = whole, ours.with_round_of(theirs)
         return whole
 
 
@@ -196,11 +218,17 @@ def _header(loop: For) -> For:
     return replace(loop, axis="", body=())
 
 
-def _accesses(body: Sequence[Any], around: tuple[_Around, ...]) -> Iterator[tuple[bool, Access]]:
+def _accesses(
+    parts: Iterable[Sequence[Any]], around: tuple[_Around, ...]
+) -> Iterator[tuple[bool, Access]]:
     """The loads and stores, and whether each is a load."""
-    for each in body:
+    for each in itertools.chain.from_iterable(parts):
         if isinstance(each, (Load, Store)):
             yield isinstance(each, Load), Access(each.buffer, each.at, around)  # pyright: ignore
         here = (*around, _Around(each)) if isinstance(each, For) else around
-        for part in inner(each):
-            yield from _accesses(part, here)
+        yield from _accesses(inner(each), here)
+
+
+def _inside(access: Access, loops: tuple[_Around, ...]) -> Access:
+    """An access with further loops around it."""
+    return access._replace(loops=(*loops, *access.loops))  # pyright: ignore
