@@ -35,8 +35,11 @@ class Positions:
     """The positions of a tree, in buffers of these shapes."""
 
     def __init__(self, statements: Iterable[Any], shapes: Shapes, constants: Collection[str]):
-        self._shapes, self._natural = shapes.lengths, shapes.natural
-        self._lengths = {name for shape in self._shapes.values() for name in shape}
+        self._shapes = shapes.lengths
+        self._natural = shapes.natural
+        self._lengths = {
+            name for shape in self._shapes.values() for name in shape if isinstance(name, str)
+        }
         self._constants = self._lengths | set(constants)
         self._defined: dict[str, Any] = {}
         self._axes: set[Any] = set()
@@ -91,7 +94,8 @@ class Positions:
     # -- subscripts -------------------------------------------------------------------------------
 
     def subscripts(self, access: Access) -> tuple[Form | None, ...]:
-        """The subscript for each axis; None for one that is not linear."""
+        """The subscript for each axis; None for one that is not linear. An axis whose length is a
+        number is one with the axis before it, as terms of positions do not tell them apart."""
         key = access.buffer, access.at
         if key not in self._subscripts:
             self._subscripts[key] = self._split(access)
@@ -99,14 +103,17 @@ class Positions:
 
     def _split(self, access: Access) -> tuple[Form | None, ...]:
         shape = self._shapes.get(access.buffer, ())
-        rank = max(len(shape), 1)
-        strides = {_sorted(shape[axis + 1 :]): axis for axis in range(rank - 1)}
-        found: list[Form | None] = [_ZERO] * rank
+        strides: dict[tuple[str, ...], int] = {}
+        for axis in range(max(len(shape), 1)):
+            names = _sorted([x for x in shape[axis + 1 :] if isinstance(x, str)])
+            strides.setdefault(names, len(strides))
+        found: list[Form | None] = [_ZERO] * len(strides)
         found[-1] = Form(access.at.const, {})
         for name, factor in access.at.terms:
-            if self._is_flat(name):
-                return (None,) * rank
-            axis, form = self._term(name, strides, rank)
+            term = None if self._is_flat(name) else self._term(name, strides)
+            if term is None:
+                return (None,) * len(strides)
+            axis, form = term
             before = found[axis]
             found[axis] = None if form is None or before is None else before.plus(form, factor)
         return tuple(found)
@@ -120,32 +127,43 @@ class Positions:
         return False
 
     def _term(
-        self, name: Any, strides: Mapping[tuple[Any, ...], int], rank: int
-    ) -> tuple[int, Form | None]:
-        """The axis of a term of a position, and its subscript."""
-        if (axis := strides.get(self._factors(name) or ("",))) is not None:
-            return axis, Form(1, {})
+        self, name: Any, strides: Mapping[tuple[str, ...], int]
+    ) -> tuple[int, Form | None] | None:
+        """The axis of a term of a position, and its subscript; None if the axis is not known."""
+        number, lengths = self._factors(name) or (1, ())
+        if lengths and (axis := strides.get(lengths)) is not None:
+            return axis, Form(number, {})
+        form = self.form(name)
         match self._defined.get(name):
             case Assign(body=Apply(function=function), operands=(x, y)) if (
                 function.name == "multiply"
             ):
                 for stride, index in ((x, y), (y, x)):
-                    if (axis := strides.get(self._factors(stride) or ("",))) is not None:
-                        return axis, self.form(index)
-        return rank - 1, self.form(name)
+                    number, lengths = self._factors(stride) or (1, ())
+                    if lengths and (axis := strides.get(lengths)) is not None:
+                        inside = self.form(index)
+                        return axis, None if inside is None else _ZERO.plus(inside, number)
+                    if isinstance(stride, Literal) and (found := self._term(index, strides)):
+                        axis, inside = found
+                        number = int(stride.number)
+                        return axis, None if inside is None else _ZERO.plus(inside, number)
+                if form is None and len(strides) > 1:
+                    return None
+        return len(strides) - 1, form
 
-    def _factors(self, x: Any) -> tuple[Any, ...] | None:
-        """The lengths of which a number is the product; None for another number."""
+    def _factors(self, x: Any) -> tuple[int, tuple[str, ...]] | None:
+        """The number and the lengths of which an integer is the product; None for another one."""
         if isinstance(x, Literal):
-            return (x.number,)
+            return int(x.number), ()
         if x in self._lengths:
-            return (x,)
+            return 1, (x,)
         match self._defined.get(x):
-            case Assign(body=Apply(function=function), operands=(y, z)) if (
-                function.name == "multiply"
+            case Assign(body=Apply(function=function), operands=(y, z), dtype=dtype) if (
+                function.name == "multiply" and dtype == INT
             ):
                 left, right = self._factors(y), self._factors(z)
-                return None if left is None or right is None else _sorted(left + right)
+                if left is not None and right is not None:
+                    return left[0] * right[0], _sorted(left[1] + right[1])
         return None
 
     def form(self, x: Any) -> Form | None:
@@ -267,8 +285,8 @@ class _Bounds:
         )
 
 
-def _sorted(lengths: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(sorted(lengths, key=str))
+def _sorted(lengths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(lengths))
 
 
 def _total(const: int, parts: Iterable[tuple[Form | None, int]]) -> Form | None:
