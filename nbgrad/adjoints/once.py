@@ -4,23 +4,24 @@ Nothing reads the cotangent of an element behind the adjoint of its first store,
 set to 0.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from ..ir.statements import New, Store
 from ..ir.walk import walk
 from .positions import Access, Positions, around
-from .tree import Body, Segment, bodies
+from .tree import Body, Segment, parts
 
 __all__ = ["first_stores", "made_once"]
+
+_MOST = 256  # pairs of stores to a buffer that are compared
 
 
 def made_once(top: Body) -> set[Any]:
     """The buffers that are made by one statement, outside of loops."""
     total = Counter(
-        each.target for _, segment in _segments(top) for each in walk(segment.statements)
-        if isinstance(each, New)
+        each.target for _, each in _statements(top) if isinstance(each, New)
     )  # fmt: skip
     outside: list[Any] = []
     for item in top.items:
@@ -32,38 +33,32 @@ def made_once(top: Body) -> set[Any]:
 
 def first_stores(top: Body, buffers: set[Any], positions: Positions) -> set[int]:
     """The stores, by identity, that set elements of buffers which nothing has set before."""
-    found: dict[Any, tuple[Store, Body, Any]] = {}
-    others: set[Any] = set()  # buffers with other stores, which may come before
-    places = _places(top)
-    for body, segment in _segments(top):
-        place = places.get(id(body), segment)
-        for each in walk(segment.statements):
-            if not isinstance(each, Store) or each.buffer not in buffers:
-                continue
-            if each.buffer not in found and each.kind is None:
-                found[each.buffer] = each, body, place
-            elif each.buffer not in found or each.kind is None or place is found[each.buffer][2]:
-                others.add(each.buffer)
-    first = set()
-    for buffer, (store, body, _) in found.items():
-        access = Access(buffer, store.at, around(body))
-        if buffer not in others and not positions.may_meet(access, access, later=True):
-            first.add(id(store))
+    found: dict[Any, list[tuple[Store, Access]]] = defaultdict(list)
+    for body, each in _statements(top):
+        if isinstance(each, Store) and each.buffer in buffers:
+            found[each.buffer].append((each, Access(each.buffer, each.at, around(body))))
+    first: set[int] = set()
+    for stores in found.values():
+        plain = [i for i, (store, _) in enumerate(stores) if store.kind is None]
+        if len(plain) * len(stores) <= _MOST:
+            first.update(id(stores[i][0]) for i in plain if _is_first(stores, i, positions))
     return first
 
 
-def _segments(top: Body) -> Iterator[tuple[Body, Segment]]:
-    for body in bodies(top):
-        for item in body.items:
-            if isinstance(item, Segment):
-                yield body, item
+def _is_first(stores: list[tuple[Store, Access]], place: int, positions: Positions) -> bool:
+    """Whether no store comes before that at a place, at the same element, in an earlier round of a
+    loop around both or in the same rounds."""
+    own, meet = stores[place][1], positions.may_meet
+    return not any(
+        meet(other, own, later=True) or (i < place and meet(other, own, later=False))
+        for i, (_, other) in enumerate(stores)
+    )
 
 
-def _places(top: Body) -> dict[int, Any]:
-    """The item of the top that a body is in, by the identity of the body."""
-    found: dict[int, Any] = {}
-    for item in top.items:
-        for name in ("body", "then", "otherwise"):
-            if (part := getattr(item, name, None)) is not None:
-                found |= {id(each): item for each in bodies(part)}
-    return found
+def _statements(body: Body) -> Iterator[tuple[Body, Any]]:
+    """The statements of segments, with the bodies that they are in, in their order."""
+    for item in body.items:
+        if isinstance(item, Segment):
+            yield from ((body, each) for each in walk(item.statements))
+        for part in parts(item):
+            yield from _statements(part)
