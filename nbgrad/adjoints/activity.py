@@ -20,16 +20,18 @@ from ..ir.statements import (
 )
 from ..ir.walk import walk
 from .build import COPY, INT
-from .partials import called_name, has_pole, pullbacks
+from .partials import called_name, chooses, has_pole, pullbacks
 
-__all__ = ["active_names", "rule_of", "under_roots"]
+__all__ = ["active_names", "rule_of", "under_choices", "under_roots"]
 
 
-def rule_of(statement: Assign | Call, is_strong: bool = False) -> tuple | None:
-    """The cotangents of the operands of scalar code; None for what has no derivative. If it
-    `is_strong`, a partial derivative of 0 gives 0, also for an infinite cotangent."""
+def rule_of(
+    statement: Assign | Call, is_strong: bool = False, is_unchosen: bool = False
+) -> tuple | None:
+    """The cotangents of the operands of scalar code; None for what has no derivative. See
+    `pullbacks` for the kinds of rows."""
     name = _name_of(statement)
-    return pullbacks(name, is_strong) if name else None
+    return pullbacks(name, is_strong, is_unchosen) if name else None
 
 
 def _name_of(statement: Assign | Call) -> str:
@@ -58,6 +60,21 @@ def under_roots(body: Sequence[Statement], dtype_of: Callable[[Operand], np.dtyp
         x for each in roots for x in getattr(each, "operands", getattr(each, "arguments", ()))
     ]
     return _reached([x for x in starts if isinstance(x, str)], edges)
+
+
+def under_choices(body: Sequence[Statement], dtype_of: Callable[[Operand], np.dtype]) -> set[Any]:
+    """Names of numbers that may not be chosen, as a select or a maximum reads what is computed from
+    them. Their cotangent may be 0 where they are inf or nan."""
+    every = walk(body)
+    choices = [x for x in every if isinstance(x, Assign) and chooses(_name_of(x))]
+    starts = {x for each in choices for x in each.operands if _is_float(x, dtype_of)}
+    if not starts:
+        return starts
+    edges = [
+        (target, source)
+        for each in every for source, target in _edges(each, lambda x: _is_float(x, dtype_of))
+    ]  # fmt: skip
+    return _reached(starts, edges)
 
 
 def active_names(

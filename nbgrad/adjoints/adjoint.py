@@ -44,7 +44,8 @@ class Adjoint:
     def __init__(
         self, names: Names, dtypes: dict[str, np.dtype], active: Collection[Any],
         variables: Collection[str], shared: Collection[str], shadow: Callable[[Any], Any],
-        strong: Collection[Any] = (), made_once: Collection[Any] = (),
+        strong: Collection[Any] = (), unchosen: Collection[Any] = (),
+        made_once: Collection[Any] = (),
         first_stores: Collection[int] = (),
     ):  # fmt: skip
         self.declared: dict[str, Variable] = {}
@@ -52,6 +53,7 @@ class Adjoint:
         self._names, self._dtypes, self._active = names, dtypes, active
         self._variables, self._shared, self._shadow = variables, shared, shadow
         self._strong = strong  # names whose cotangent may be infinite
+        self._unchosen = unchosen  # names of values that may not be chosen
         self._made_once, self._first_stores = made_once, first_stores  # see `once.py`
         self._made: list[Any] = []
         self._local: dict[str, Operand] = {}  # cotangents that are values
@@ -219,7 +221,7 @@ class Adjoint:
     def _apply(
         self, each: Any, operands: Sequence[Any], target: str, g: Operand, dtype: np.dtype
     ) -> None:
-        rule = rule_of(each, target in self._strong)
+        rule = rule_of(each, target in self._strong, target in self._unchosen)
         if rule is None:
             name = str(getattr(each, "function", getattr(each, "body", "")))
             raise NoRuleError(f"{name} has no derivative in compiled loops")

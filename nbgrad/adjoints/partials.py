@@ -11,7 +11,7 @@ from typing import Any
 from ..ir.scalar import Expr, parse
 
 __all__ = [
-    "OPERANDS", "called_name", "declare_rule", "has_pole", "only_computes", "pullbacks",
+    "OPERANDS", "called_name", "chooses", "declare_rule", "has_pole", "only_computes", "pullbacks",
 ]  # fmt: skip
 
 OPERANDS = ("x", "y", "z", "w", "p", "q")
@@ -134,6 +134,12 @@ _STRONG: dict[str, tuple[str, ...]] = {
 }
 """Rows in which a partial derivative of 0 times an infinite cotangent is 0. With a finite one it
 may still have a tangent."""
+_UNCHOSEN: dict[str, tuple[str, ...]] = {
+    "divide": (_over("v", "y"), "select((v == 0.0) & ~np.isfinite(u), 0.0, -(v / y * u))"),
+    "reciprocal_of": ("", "select((v == 0.0) & ~np.isfinite(u), 0.0, -(v * u * u))"),
+}
+"""Rows for values that may not be chosen: a quotient that is inf or nan then has a cotangent of 0,
+and so have its operands."""
 _POLES = {"sqrt", "cbrt", "power_of", "arcsin", "arccos", "arccosh"}
 
 
@@ -147,14 +153,24 @@ def _own_name(name: str) -> str:
     return _LIBRARY.get(own, own) if library == "libm" else name
 
 
-def pullbacks(name: str, is_strong: bool = False) -> tuple[Expr | str | None, ...] | None:
+def chooses(name: str) -> bool:
+    """Whether the value of a function is one of its arguments."""
+    return name in {"select", "maximum", "minimum", "fmax", "fmin"}
+
+
+def pullbacks(
+    name: str, is_strong: bool = False, is_unchosen: bool = False
+) -> tuple[Expr | str | None, ...] | None:
     """The cotangents of the arguments of a function of scalar code, or of the C library
     ("libm exp"): None for an argument without a derivative, and the reason where it is refused.
-    None for a function without a row."""
+    None for a function without a row. `is_strong`: a partial derivative of 0 gives 0, also for an
+    infinite cotangent. `is_unchosen`: a cotangent of 0 gives 0, also for a quotient by 0."""
     if name in _DECLARED:
         return _DECLARED[name]()
     name = _own_name(name)
     texts = _TEXTS.get(name)
     if is_strong:
         texts = _STRONG.get(name, texts)
+    if is_unchosen:
+        texts = _UNCHOSEN.get(name, texts)
     return None if texts is None else tuple(parse(text) if text else None for text in texts)

@@ -20,7 +20,7 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import inner, walk
-from .activity import active_names, under_roots
+from .activity import active_names, under_choices, under_roots
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .checkpoints import Checkpoints
@@ -173,7 +173,8 @@ class _Reverse:
         self._adjoint = Adjoint(
             names, self._dtypes, active, self._variables,
             self._shared(active, {*results, *numbers}), self._shadow,
-            under_roots(plain.body, self._dtype), once, first_stores(self._tree, once, positions),
+            under_roots(plain.body, self._dtype), under_choices(plain.body, self._dtype),
+            once, first_stores(self._tree, once, positions),
         )  # fmt: skip
         for body in bodies(self._tree):
             for item in body.items:

@@ -81,3 +81,44 @@ def test_roots_of_negative_numbers_that_are_not_chosen_count_as_zero():
     assert np.array_equal(nbgrad.grad(rooted)(v), [1.0, 0.25])
     assert np.array_equal(nbgrad.grad(bounded)(v), [0.1, 3.0])
     assert np.allclose(nbgrad.hessian(bounded)(v), np.diag([0.0, 0.375]))
+
+
+@nbgrad.njit
+def inverted(v):
+    return np.sum(np.where(v > 0.0, 1.0 / v, v))
+
+
+@nbgrad.njit
+def divided(v):
+    shares = np.sum(v) / v
+    for i in range(v.size):
+        v[i] = shares[i] if v[i] > 0.0 else v[i]
+    return np.sum(v)
+
+
+@nbgrad.njit
+def least(v):
+    return np.sum(np.minimum(2.0 / v, v + 3.0) * v)
+
+
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [(inverted, [1.0, -0.25, 1.0]), (divided, [1.5, 0.25, 1.5]), (least, [3.0, 0.0, 0.0])],
+)
+def test_quotients_by_zero_that_are_not_chosen_count_as_zero(f, slope):
+    v = np.array([0.0, 2.0, -1.0])
+    with np.errstate(all="ignore"):
+        assert np.array_equal(nbgrad.grad(f)(v), slope)
+        assert np.isfinite(nbgrad.hessian(f)(v)).all()
+
+
+def test_quotients_that_nothing_chooses_have_the_plain_derivative():
+    sources = [f.source for f in (inverted, divided, least)]
+    assert all("isfinite" in source for source in sources)
+
+    @nbgrad.njit
+    def plain(v):
+        return np.sum(1.0 / v)
+
+    nbgrad.grad(plain)(np.ones(2))
+    assert "isfinite" not in plain.source

@@ -6,7 +6,7 @@ from functools import partial, reduce
 from ...ir.statements import Statement
 from .emit import FunctionBuilder
 from .rebinding import ArraySlot, array_buffers
-from .variables import Slot, State, Unassigned, Variable, Variables, inner_to, is_same
+from .variables import Slot, State, Unassigned, Variable, Variables, is_same
 
 __all__ = ["Frame", "join", "looped"]
 
@@ -26,7 +26,9 @@ def join(
         target = reduce(partial(variables.merged, name), (each for each, _ in there))
         if any(not is_same(target, each) for each, _ in there) and _is_viewed(target, name, ends):
             target = variables.fresh(target)
-        known[name] = target if len(there) == len(ends) else inner_to(target, name)
+        if len(there) < len(ends):
+            target = variables.behind(target, name)
+        known[name] = target
         for source, body in there:
             with emit.block() as added:
                 variables.convert(target, source)
@@ -118,14 +120,19 @@ class Frame:
             elif name in self._start:
                 self._fit(self._behind, name, self._start[name], here)
             else:
-                self._exits[name] = inner_to(here, name)
+                self._exits[name] = kind = self._variables.behind(here, name)
+                if any(array_buffers(kind)) and not is_same(kind, here):
+                    self._behind[name] = kind
+                    self.is_done = False
         self._copy(known)
 
     def _copy(self, known: dict[str, Variable]) -> None:
         """Make the copies of arrays, unless the loop is read again."""
         copies = self._variables.copies
         if self.is_done:
-            copies.make({name: known[name] for name in self._start})
+            kept = {name for name, each in self._exits.items() if any(array_buffers(each))}
+            kept |= self._start.keys()
+            copies.make({name: each for name, each in known.items() if name in kept})
         else:
             copies.taken()
 

@@ -62,8 +62,9 @@ class State:
 
 
 class UnsureRead(Exception):
-    """A read of a variable that may have no value. The function is read again, and notes at run
-    time whether the variable has one."""
+    """A read of a variable that may have no value, or of an array that a loop or a branch assigns
+    first. The function is read again, notes at run time whether the variable has a value, and keeps
+    the array behind the loop or the branch."""
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -96,7 +97,10 @@ class Variables:
             raise Unassigned(name)
         if name in self._unsure:
             self._check(name)
-        return self.read(self._known[name])
+        variable = self._known[name]
+        if isinstance(variable, Conflict) and self._notes and name not in self._flags:
+            raise UnsureRead(name)
+        return self.read(variable)
 
     def _check(self, name: str) -> None:
         """Raise an error at run time if a variable has no value."""
@@ -161,6 +165,15 @@ class Variables:
             case Array() | Place():
                 return Conflict("an array")
         return variable
+
+    def behind(self, variable: Variable, name: str) -> Variable:
+        """A variable of a loop or a branch behind it, which some way does not assign. That of an
+        array has a value there if it is noted, as it takes a copy of the array."""
+        if isinstance(variable, tuple):
+            return rebuilt(variable, [self.behind(each, name) for each in variable])
+        if not isinstance(variable, Array):
+            return variable
+        return self._array_slot(name, *_array(variable)) if name in self._flags else Conflict(name)
 
     def _array_slot(self, name: str, dtype: np.dtype, rank: int) -> ArraySlot:
         lengths = tuple(self.declared(INT, f"{name}_n{i}").name for i in range(rank))
@@ -335,11 +348,3 @@ def _array(variable: Array | ArraySlot) -> tuple[np.dtype, int]:
     if isinstance(variable, ArraySlot):
         return variable.dtype, len(variable.lengths)
     return variable.place.dtype, len(variable.shape)
-
-
-def inner_to(variable: Variable, name: str) -> Variable:
-    """A variable of a loop or a branch behind it, which some way does not assign: that of an array
-    has no value there."""
-    if isinstance(variable, tuple):
-        return rebuilt(variable, [inner_to(each, name) for each in variable])
-    return Conflict(name) if isinstance(variable, Array) else variable
