@@ -23,6 +23,7 @@ from ..ir.walk import inner, walk
 from .activity import active_names, under_choices, under_roots
 from .adjoint import Adjoint
 from .build import BOOL, INT, Names, defined_names, names_of, unused
+from .carried import Carried
 from .checkpoints import Checkpoints
 from .ends import with_ends
 from .fusion import fused
@@ -325,6 +326,10 @@ class _Reverse:
         declared = [*plain.declared, *sweeps.declared, *checkpoints.declared,
                     *self._record.declared(), *adjoint.declared.values()]  # fmt: skip
         variables = {each.target for each in declared}
+        carried = Carried(sweeps.axes, self._new, variables)
+        both = carried.of(both)
+        declared += carried.declared
+        variables.update(each.target for each in carried.declared)
         both = RowLengths(self._rows, self._dtypes, self._new, variables).of(both)
         body = self._record.freed_at_errors([*declared, *both])
         body += [*self._record.ended(), Return((*plain.results, *bars))]
