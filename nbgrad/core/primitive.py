@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import NoRuleError, require_unmasked
 from ..ir.naming import as_int
+from ..runtime.kinds import is_a
 from . import errstate, modes
 from .functions import functions
 from .levels import current_level, new_level
@@ -287,4 +288,6 @@ def level_above(values: Iterable[Any]) -> AbstractContextManager:
 
 def shape_of(x) -> Shape:
     shape = getattr(x, "shape", None)
-    return np.shape(x) if shape is None else shape
+    if shape is not None:
+        return shape
+    return () if is_a(x, (int, float)) else np.shape(x)

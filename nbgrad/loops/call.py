@@ -184,9 +184,10 @@ def look(f: Callable, args: tuple, options: dict[str, Any]) -> None:
 
 def require_apart(signature: Signature, leaves: Sequence, is_copying: bool = True) -> None:
     """Raise GraphError if an array that the function writes to shares memory with another one."""
-    for i in signature.written:
+    for i in sorted(signature.written):
         for j, other in enumerate(leaves):
-            if i == j or not signature.leaves[j].ndim:
+            seen = j in signature.written and j <= i
+            if seen or not signature.leaves[j].ndim:
                 continue
             why = partial(_sharing, signature, i, j)
             if _overlap(leaves[i], other, is_copying, why):
@@ -204,6 +205,8 @@ def _sharing(signature: Signature, i: int, j: int) -> str:
 
 def _overlap(x: Any, y: Any, is_copying: bool, why: Callable[[], str]) -> bool:
     """Whether arrays share memory. Of two arguments of a compiled function, each call finds out."""
+    if type(x) is np.ndarray and type(y) is np.ndarray:
+        return np.may_share_memory(x, y) and np.shares_memory(x, y)
     if isinstance(x, Array) and isinstance(y, Array):
         if share(x, y, np.shares_memory):
             return True

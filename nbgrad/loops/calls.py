@@ -67,9 +67,9 @@ class Bound:
                 dtype = dtype.newbyteorder("=")
             self.leaves.append(x)
             if len(shape) < 2:
-                return ArrayType(dtype, 1) if shape else dtype
-            ones = tuple(i for i, n in enumerate(shape) if type(n) is int and n == 1)
-            return ArrayType(dtype, len(shape), ones=ones)
+                return _array(dtype, 1) if shape else dtype
+            ones = tuple([i for i, n in enumerate(shape) if type(n) is int and n == 1])
+            return _array(dtype, len(shape), ones)
         if kind is bool or kind is int or kind is float:
             self.leaves.append(x)
             return _PYTHON[kind]
@@ -98,6 +98,12 @@ def _positional(function: FunctionType, args: tuple, options: dict[str, Any]) ->
 
 
 _STARRED = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
+@lru_cache(maxsize=1024)
+def _array(dtype: np.dtype, ndim: int, ones: tuple[int, ...] = ()) -> ArrayType:
+    """The type of an array: equal ones are one object, so that they are found fast."""
+    return ArrayType(dtype, ndim, ones=ones)
 
 
 @lru_cache(maxsize=1024)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..adjoints.build import INT
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..ir.affine import Axis
 from .kernels import device_of, filled
@@ -35,7 +36,8 @@ def parts_of(of: Derivative, vector: Any, shapes: Sequence[tuple[int, ...]]) -> 
     found, at = [], 0
     for shape in every:
         size = prod(shape)
-        found.append(vector[at] if shape == () else np.reshape(vector[at : at + size], shape))
+        part = vector[at : at + size] if shape else vector[at]
+        found.append(part if len(shape) < 2 else np.reshape(part, shape))
         at += size
     return found
 
@@ -212,4 +214,4 @@ def contiguous(x: Any, dtype: np.dtype) -> Any:
 def _number(x: Any, dtype: np.dtype) -> Any:
     if dtype.kind == "f" and dtype.itemsize == 8:
         return float(x)
-    return dtype.type(x) if dtype != np.int64 else int(x)
+    return dtype.type(x) if dtype != INT else int(x)

@@ -22,8 +22,11 @@ def register(kind: type, call: Callable, gradients: Callable, look: Callable) ->
 
 
 def _of(f: Callable) -> tuple[Callable, Callable, Callable] | None:
-    kinds: list[type] = type.mro(type(f))
-    return next((_known[kind] for kind in kinds if kind in _known), None)
+    own: Any = type(f)
+    for kind in own.__mro__:
+        if kind in _known:
+            return _known[kind]
+    return None
 
 
 def callee(f: Callable) -> Callable:
