@@ -308,17 +308,9 @@ class _Reverse:
             adjoint.declared.__contains__,
         )
         sweeps = Fused(
-            self._tree,
-            self._plan,
-            self._dtypes,
-            self._new,
-            self._again,
-            self._record,
-            adjoint.declared,
-            checkpoints,
-            self._pieces,
-            self.fused,
-        )
+            self._tree, self._plan, self._dtypes, self._new, self._again, self._record,
+            adjoint.declared, checkpoints, self._pieces, self.fused,
+        )  # fmt: skip
         both = sweeps.both(start, gather)
         numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
         bars = [adjoint.bar(name) for name in numbers]
