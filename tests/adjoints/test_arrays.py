@@ -207,9 +207,11 @@ def truth_of_an_array(a):
     return np.sum(a)
 
 
-def made_in_a_loop_and_read_behind_it(a):
-    for i in range(a.shape[0]):
-        b = a * i
+def an_array_or_a_number(a):
+    if a[0] > 0.0:
+        b = a * 2.0
+    else:
+        b = a[0]
     return np.sum(b)
 
 
@@ -222,7 +224,7 @@ REFUSED = [
     (step_of_a_float, "a slice whose step is float64"),
     (strided_reshape, "reshape of an array that is not contiguous: copy it first"),
     (truth_of_an_array, "an array as a number"),
-    (made_in_a_loop_and_read_behind_it, "b, which has values of several types"),
+    (an_array_or_a_number, "b, which has values of several types"),
     (float_index_arrays, "an array of float64 among several indices: use a loop"),
 ]
 
