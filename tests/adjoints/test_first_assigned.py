@@ -1,5 +1,7 @@
 """Arrays that a loop or a branch assigns first, and that are read behind it."""
 
+# pyright: reportPossiblyUnboundVariable=false, reportOperatorIssue=false
+
 import numpy as np
 import pytest
 

@@ -47,15 +47,19 @@ CALLS: dict[str, Any] = {
 }
 
 
+def compiled_by_numba(f: Any) -> Any:
+    return numba.njit(f)
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_functions_of_ours_have_the_values_of_python(name):
-    f = CALLS[name]
-    np.testing.assert_allclose(numba.njit(f)(X, Y), f(X, Y), rtol=1e-15)
+    f, compiled = CALLS[name], compiled_by_numba(CALLS[name])
+    np.testing.assert_allclose(compiled(X, Y), f(X, Y), rtol=1e-15)
 
 
 def test_single_precision_stays():
     f = CALLS["elements"]
-    got = numba.njit(f)(X.astype(np.float32), Y)
+    got = compiled_by_numba(f)(X.astype(np.float32), Y)
     assert got.dtype == np.float32
     assert np.array_equal(got, f(X.astype(np.float32), Y))
 
@@ -70,7 +74,8 @@ DRAWS: dict[str, Any] = {
 @pytest.mark.parametrize("name", DRAWS)
 def test_random_numbers_have_the_same_bits(name):
     state = random.key(4)
-    for got, want in zip(numba.njit(DRAWS[name])(state), DRAWS[name](state), strict=True):
+    drawn = compiled_by_numba(DRAWS[name])(state)
+    for got, want in zip(drawn, DRAWS[name](state), strict=True):
         assert np.array_equal(got, want)
 
 

@@ -1,6 +1,7 @@
 """Independent rounds of loops on several threads: the same bits for any number of threads."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numba
 import numpy as np
@@ -129,7 +130,7 @@ def test_inside_of_compiled_programs():
         assert user(100.0, 0.4) == (value, *slopes)
 
 
-def on_threads(call):
+def on_threads(call) -> tuple[Any, int]:
     """The bits of what a call gives, and the number of pieces; with 1, 2 and 3 threads."""
     found, counts = [], []
     for count in (1, 2, 3):

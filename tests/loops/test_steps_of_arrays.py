@@ -95,7 +95,7 @@ def test_gradients_are_those_of_a_loop_over_range(program):
 
 @pytest.mark.parametrize("program", [of_function, swapped])
 def test_transformations(program):
-    def f(u, schedule="sqrt"):
+    def f(u, schedule: str | None = "sqrt"):
         return program(u, 0.1, 10, schedule)
 
     def plain(u):
