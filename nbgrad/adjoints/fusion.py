@@ -43,8 +43,8 @@ class _Around:
 
 @dataclass
 class _Effects:
-    """What a statement does, with those inside of it. One that `is_opaque` may do more. Accesses
-    have the loops around them, up to that statement."""
+    """What a statement and the statements inside it read and write. One that `is_opaque` may do
+    more. Accesses hold the loops around them, up to that statement."""
 
     reads: set[Any] = field(default_factory=set)
     writes: set[Any] = field(default_factory=set)

@@ -1,9 +1,9 @@
 """Nests of a backward sweep with interchanged loops, so that the inner one runs along rows.
 
-The adjoint of a loop down columns goes down columns, too: `for k: for i: x.bar[i, k] += ...`. Where
-the rounds may run in any order, the loop over k becomes the inner one, and LLVM vectorises it. What
-the outer loop loads before the inner one, and sums of the inner one that are added to an element
-behind it, move into the inner loop.
+The adjoint of a loop that runs down columns runs down columns, too: `for k: for i: x.bar[i, k] +=
+...`. If the iterations may run in any order, the loop over k becomes the inner one, and LLVM
+vectorises it. Values that the outer loop loads before the inner one, and sums of the inner one that
+are added to an element after it, move into the inner loop.
 """
 
 from collections.abc import Callable, Mapping, Sequence

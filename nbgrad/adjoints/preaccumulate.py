@@ -1,9 +1,9 @@
 """Adjoints of recurrences with the partial derivatives multiplied beforehand.
 
-In a recurrence the cotangent of a round waits for that of the round before it. Where one cotangent
-flows through several operations to the elements or the variable of the next round, all of them
-delay it, divisions above all. The adjoint is linear in that cotangent, so the partial derivatives
-along the way are multiplied first, which waits for nothing; then the cotangent takes one product.
+In the backward sweep of a recurrence, each iteration needs the cotangent that the previous one has
+computed. If this cotangent passes through several operations, their latencies add up, and divisions
+take longest. The adjoint is linear in the cotangent, so the partial derivatives of the operations
+are multiplied first, which does not depend on it. One product with the cotangent remains.
 """
 
 from collections.abc import Callable, Container, Sequence
@@ -78,7 +78,7 @@ class _Linear:
         self._read: dict[str, None] = {}
 
     def result(self) -> Preaccumulated:
-        """What was made of the statements."""
+        """The slopes and the adjoint of the statements so far."""
         return Preaccumulated(self._before, self._adjoint, list(self._read))
 
     def add(self, each: Any) -> None:

@@ -4,7 +4,7 @@ A block of words is reserved before it is written, and released where the revers
 A loop whose number of rounds is known, with all inside, has one block; a round has `width` words.
 
 Before it grows, it asks how much memory is "allowed": some systems hand out memory that they do not
-have, and end the process that writes to it. What a run needs is "noted", as a `Fact`.
+have, and end the process that writes to it. A call of "noted" stores a `Fact` about the run.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,9 @@ _LEAST = 1024  # words
 
 
 class Fact(IntEnum):
-    """What a run notes. Of a record that is not allowed: the bytes that it needs, the number of the
-    outermost loop that it belongs to, counted from 1, and the number of its rounds where that is
-    known. Of a run that ends: the bytes of the record, and those that loops with checkpoints would
-    have recorded without them."""
+    """Numbers that a run stores. If its record is refused: the bytes that the record needs, the
+    number of its outermost loop, counted from 1, and the trip count of this loop if it is known. If
+    the run ends: the bytes of the record, and the bytes that it would have without checkpoints."""
 
     NEEDED = 0
     LOOP = 1

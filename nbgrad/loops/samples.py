@@ -104,7 +104,7 @@ def samples_of(of: Derivative, levels: tuple[tuple[bool, ...], ...]) -> Samples:
     return Samples(of, levels)
 
 
-# Where the status of a sample stands: each piece has a cache line. That of all is `_WHOLE`.
+# The statuses of samples: each piece has a cache line. The status of the whole call is `_WHOLE`.
 _STATUSES, _PIECE, _APART = "@statuses", "@piece", 8
 _WHOLE = "status", ZERO, INT
 _OWN = _STATUSES, Affine(0, ((_PIECE, _APART),)), INT

@@ -83,7 +83,7 @@ def _derivatives(function: Any, program: Drawn) -> list[tuple[Derivative, list[A
 
 
 def _bits(every: list[tuple[Derivative, list[Any]]], count: int) -> list[Any]:
-    """What they give with so many threads: bytes, or an error."""
+    """Their results with a number of threads, as bytes, or an error."""
     nbgrad.set_threads(count)
     found: list[Any] = []
     for of, given in every:
