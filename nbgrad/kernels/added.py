@@ -2,20 +2,19 @@
 
 import numpy as np
 
-from ..compiler.instruction import Extern
-from .blas import room
+from ..compiler.instruction import instruction
+from .blas import gemm_of_blas, room
 from .gemm import DOUBLE, dtype_of, is_worth, own_product
 from .scalar import like, radd
 from .tiles import ADDS
 
-__all__ = ["added_product"]
+__all__ = ["added", "added_product", "alone"]
 
-_gemm_of_blas = Extern("c_function", "numba_xxgemm", None)
 _FEW = 1 << 11
 """Multiply-adds up to which loops are faster than BLAS."""
 
 
-def _apart(function):
+def alone(function):
     """Decorator: a function of which there is one copy, as LLVM takes long for it."""
     function.attributes = frozenset(("noinline", "wide"))
     return function
@@ -37,7 +36,7 @@ def _added(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
         _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1)
 
 
-@_apart
+@alone
 def _vector(y, a, x, m, k, y0, a0, a1, x0):
     """y += a @ x for vectors."""
     if a1 == 1 and x0 == 1:
@@ -66,7 +65,7 @@ def _vector(y, a, x, m, k, y0, a0, a1, x0):
             y[i * y0] += total
 
 
-@_apart
+@alone
 def _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
     if b1 == 1 and c1 == 1:
         for i in range(m):
@@ -89,7 +88,7 @@ def _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
                     c[i * c0 + j * c1] += factor * b[p * b0 + j * b1]
 
 
-@_apart
+@alone
 def _matrices(c, a, b, m, n, k, ldc, a0, a1, b0, b1):
     """The same by BLAS, or by our own kernels, for a c with its rows in memory."""
     ta, tb = a1 != 1, b1 != 1
@@ -106,8 +105,14 @@ def _matrices(c, a, b, m, n, k, ldc, a0, a1, b0, b1):
         kind = np.uint8(100 if dtype_of(c) is DOUBLE else 115)  # d, s
         first, second = np.uint8(116 if tb else 110), np.uint8(116 if ta else 110)  # t, n
         # BLAS counts columns first: it is given c.T += b.T @ a.T.
-        _gemm_of_blas(kind, first, second, n, m, k, one, b, ldb, a, lda, one, c, ldc)
+        gemm_of_blas(kind, first, second, n, m, k, one, b, ldb, a, lda, one, c, ldc)
 
 
-added_product = _apart(_added)
+added_product = alone(_added)
 """`_added` as a function."""
+
+
+@instruction(row=(added_product,))
+def added(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1):
+    """`added_product` for functions that also run as plain Python."""
+    _loops(c, a, b, m, n, k, c0, c1, a0, a1, b0, b1)

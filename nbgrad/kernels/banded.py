@@ -2,7 +2,7 @@
 
 from ..compiler.kernel import device
 from ..compiler.pointers import shift
-from .systems import subtract
+from .triangles import subtract
 
 __all__ = ["banded"]
 

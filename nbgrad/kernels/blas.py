@@ -11,7 +11,7 @@ from .tiles import strided_product
 
 # Functions that Numba has for the BLAS of SciPy: letters say the dtype and what is transposed.
 _gemv = Extern("c_function", "numba_xxgemv", None)
-_gemm_of_blas = Extern("c_function", "numba_xxgemm", None)
+gemm_of_blas = Extern("c_function", "numba_xxgemm", None)
 room = Extern("room_like")
 
 
@@ -36,7 +36,7 @@ def _product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count):
         own_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc)
     else:
         # It is given c.T = op(b).T @ op(a).T.
-        _gemm_of_blas(kind, _letter(tb), _letter(ta), n, m, k, one, b, ldb, a, lda, zero, c, ldc)
+        gemm_of_blas(kind, _letter(tb), _letter(ta), n, m, k, one, b, ldb, a, lda, zero, c, ldc)
 
 
 def _contiguous_product(a, b, out, m, n, k, ta, tb, count):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..compiler.kernel import kernel
+from ..errors import ArgumentError, IndexOutOfBounds
 from ..runtime.kinds import is_a
 from .scalar.bits import offset
 
@@ -34,11 +35,13 @@ def add_at(buffer: np.ndarray, index, ct: np.ndarray) -> None:
     """buffer[index] += ct for an advanced index, where equal positions add up; `buffer` is
     contiguous, as nothing of what is added into a copy would be seen. Raises NumPy's IndexError."""
     if not buffer.flags.c_contiguous:
-        raise ValueError(f"add_at: a buffer of strides {buffer.strides} is not contiguous")
+        raise ArgumentError(f"add_at: a buffer of strides {buffer.strides} is not contiguous")
     rows, outer, length, width = positions(index, buffer.shape)
     within = scatter_add(buffer.ravel(), rows, ct.ravel(), outer, length, width)
     if within < rows.size:
-        raise IndexError(f"index {rows[within]} is out of bounds for an axis of size {length}")
+        raise IndexOutOfBounds(
+            f"index {rows[within]} is out of bounds for an axis of size {length}"
+        )
 
 
 def positions(index, shape: tuple[int, ...]) -> tuple[np.ndarray, int, int, int]:
@@ -73,7 +76,9 @@ def _within(part, axis: int, length: int) -> np.ndarray:
         low, high = part.min(), part.max()
         if low < -length or high >= length:
             bad = high if high >= length else low
-            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
+            raise IndexOutOfBounds(
+                f"index {bad} is out of bounds for axis {axis} with size {length}"
+            )
         if low < 0:
             part = np.where(part < 0, part + length, part)
     return part

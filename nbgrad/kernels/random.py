@@ -9,34 +9,40 @@ pointers of arrays, so that both return the same bits.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
-from ..compiler.kernel import device, kernel
+from ..compiler.attributes import noinline, wide_vectors
+from ..compiler.kernel import device, exact, kernel, of_bits, part
 from ..compiler.pointers import pointer
+from .scalar.bits import odd, round_even, select, turned
+from .scalar.logarithm import log_inside
+from .scalar.trig import on_eighth
 
 __all__ = ["fill_integers", "fill_normal", "fill_permutation", "fill_uniform"]
 
 _MASK = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _FIRST, _SECOND = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-_WEYL_LOW, _WEYL_HIGH = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
-_ROUNDS = 10
+_KEYS = tuple(
+    (np.uint64(i * 0x9E3779B9 % 2**32), np.uint64(i * 0xBB67AE85 % 2**32)) for i in range(10)
+)
 _UNIT = 2.0**-53
 
 
-@device
+@partial(device, forceinline=True)
 def block(key, count):
     """The words of one block, two by two."""
     x0, x1 = count & _MASK, count >> _HALF
     x2, x3 = np.uint64(0), np.uint64(0)
     k0, k1 = key & _MASK, key >> _HALF
-    for _ in range(_ROUNDS):
+    for more0, more1 in _KEYS:  # a tuple: ten rounds without a loop
         first, second = _FIRST * x0, _SECOND * x2
         x0, x1, x2, x3 = (
-            (second >> _HALF) ^ x1 ^ k0, second & _MASK, (first >> _HALF) ^ x3 ^ k1, first & _MASK,
+            (second >> _HALF) ^ x1 ^ ((k0 + more0) & _MASK), second & _MASK,
+            (first >> _HALF) ^ x3 ^ ((k1 + more1) & _MASK), first & _MASK,
         )  # fmt: skip
-        k0, k1 = (k0 + _WEYL_LOW) & _MASK, (k1 + _WEYL_HIGH) & _MASK
     return (x1 << _HALF) | x0, (x3 << _HALF) | x2
 
 
@@ -49,28 +55,60 @@ def unit(bits):
 @device
 def fill_uniform(state, out, n, low, width):
     """n numbers in [low, low + width)."""
+    noinline()
+    wide_vectors()
     key, count = np.uint64(state[0]), np.uint64(state[1])
-    for i in range((n + 1) // 2):
+    for i in range(n // 2):
         a, b = block(key, count + np.uint64(i))
         out[2 * i] = low + width * unit(a)
-        if 2 * i + 1 < n:
-            out[2 * i + 1] = low + width * unit(b)
+        out[2 * i + 1] = low + width * unit(b)
+    if n % 2 == 1:
+        out[n - 1] = low + width * unit(block(key, count + np.uint64(n // 2))[0])
 
 
-@device
+@of_bits
+def radius(bits):
+    """The length of a pair of normal numbers."""
+    return math.sqrt(-2.0 * log_inside(1.0 - unit(bits)))
+
+
+@part
+def _quarters(bits):
+    """A part of a turn as quarters, and the sine and cosine of the rest."""
+    turn = 4.0 * unit(bits)
+    q = round_even(turn)
+    sine, cosine = on_eighth((turn - q) * 1.5707963267948966)
+    return q, sine, cosine
+
+
+@of_bits
+def cosine(bits):
+    """The cosine of a part of a turn."""
+    q, sine, cosine = _quarters(bits)
+    return turned(select(odd(q), sine, cosine), q + 1.0)
+
+
+@of_bits
+def sine(bits):
+    """The sine of a part of a turn."""
+    q, sine, cosine = _quarters(bits)
+    return turned(select(odd(q), cosine, sine), q)
+
+
+@exact
 def fill_normal(state, out, n, mean, std):
-    """n normal numbers, by Box and Muller from the two of a block.
-
-    The functions are those of the C library: their bits do not depend on how a loop is compiled.
-    """
+    """n normal numbers, by Box and Muller from the two of a block."""
+    noinline()
+    wide_vectors()
     key, count = np.uint64(state[0]), np.uint64(state[1])
-    for i in range((n + 1) // 2):
+    for i in range(n // 2):
         a, b = block(key, count + np.uint64(i))
-        radius = math.sqrt(-2.0 * math.log(1.0 - unit(a)))
-        angle = 6.283185307179586 * unit(b)
-        out[2 * i] = mean + std * (radius * math.cos(angle))
-        if 2 * i + 1 < n:
-            out[2 * i + 1] = mean + std * (radius * math.sin(angle))
+        length = radius(a)
+        out[2 * i] = mean + std * (length * cosine(b))
+        out[2 * i + 1] = mean + std * (length * sine(b))
+    if n % 2 == 1:
+        a, b = block(key, count + np.uint64(n // 2))
+        out[n - 1] = mean + std * (radius(a) * cosine(b))
 
 
 @device
@@ -83,12 +121,15 @@ def below(bits, high):
 @device
 def fill_integers(state, out, n, high):
     """n integers in [0, high)."""
+    noinline()
+    wide_vectors()
     key, count = np.uint64(state[0]), np.uint64(state[1])
-    for i in range((n + 1) // 2):
+    for i in range(n // 2):
         a, b = block(key, count + np.uint64(i))
         out[2 * i] = below(a, high)
-        if 2 * i + 1 < n:
-            out[2 * i + 1] = below(b, high)
+        out[2 * i + 1] = below(b, high)
+    if n % 2 == 1:
+        out[n - 1] = below(block(key, count + np.uint64(n // 2))[0], high)
 
 
 @device

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import DimensionMismatch, TraceError, UntrackedError
+from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch, TraceError, UntrackedError
 
 Shape = tuple[int, ...]
 Pattern = Literal["full", "row", "column", "number"]
@@ -38,12 +38,10 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
         common = np.broadcast_shapes(*shapes)
         if {int}.issuperset(map(type, chain.from_iterable(shapes))):
             return common
-        # Integers that are more than that stay what they are.
-        lengths = [shape[::-1][i : i + 1] for i in range(len(common)) for shape in shapes]
-        given = [lengths[i * len(shapes) : (i + 1) * len(shapes)] for i in range(len(common))]
+        # Integers that are more than that stay what they are, and are compared as such.
+        turned = [shape[::-1] for shape in shapes]
         return tuple(
-            next((n for (n,) in filter(None, at) if n == m and type(n) is not int), m)
-            for m, at in zip(common[::-1], given, strict=True)
+            _common([shape[i] for shape in turned if i < len(shape)]) for i in range(len(common))
         )[::-1]
     except ValueError:
         listed = ", ".join(map(str, shapes))
@@ -53,15 +51,27 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
         ) from None
 
 
+def _common(lengths: list[int]) -> int:
+    """The length to which these broadcast, a named size if there is one. Raises ValueError."""
+    long = [n for n in lengths if n != 1]
+    if any(n != long[0] for n in long[1:]):
+        raise ValueError
+    return next((n for n in long if type(n) is not int), long[0] if long else lengths[0])
+
+
 def whole(n: Any, what: str) -> int:
-    """`n` as an int. Raises TypeError where it is no whole number, TraceError or UntrackedError for
-    a value of a transformation."""
+    """`n` as an int or a named size. Raises TypeError where it is no whole number, TraceError or
+    UntrackedError for a value of a transformation."""
+    if type(n) is int or hasattr(n, "terms"):
+        return n
     try:
         return operator.index(n)
     except (TraceError, UntrackedError):
         raise
     except TypeError:
-        raise TypeError(f"{what} is {n!r}; it must be a whole number") from None
+        raise ArgumentTypeError(
+            f"{what} is {n!r}; it must be a whole number", code="NB-INTEGER"
+        ) from None
 
 
 def axis_of(axis, ndim: int, op: str) -> int:
@@ -95,7 +105,7 @@ def _axes_of(axis, ndim: int, op: str, of_ufunc: bool) -> tuple[int, ...]:
     listed = axis if isinstance(axis, tuple) else (axis,)
     axes = sorted(np.lib.array_utils.normalize_axis_index(a, ndim, op) for a in listed)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"{op}: the axes {axis} name one axis twice")
+        raise ArgumentError(f"{op}: the axes {axis} name one axis twice")
     return tuple(axes)
 
 

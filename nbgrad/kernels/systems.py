@@ -1,48 +1,66 @@
-"""LU, Cholesky and QR factorisations, solutions and inverses: on pointers, for compiled programs.
+"""LU and Cholesky factorisations, solutions and inverses: on pointers, for compiled programs.
 
 `lu` holds, for each of `count` matrices of n rows, the unit lower and the upper factor in one
 matrix, and behind it a row of the rows that were exchanged (Golub and Van Loan, Matrix
-Computations, algorithm 3.4.1). A matrix that is singular leaves a zero on the diagonal. Inner loops
-run along rows.
+Computations, algorithms 3.4.1 and 3.2.3). A matrix that is singular leaves a zero on the diagonal.
+Inner loops run along rows, and add several rows at once.
 """
 
 import numpy as np
 
 from ..compiler.kernel import device
 from ..compiler.pointers import shift
-from .scalar import radd
+from .triangles import block_of, solve_triangle, subtract, subtract_product, subtract_rows
 
 __all__ = [
     "choleskied",
     "diagonals",
     "factored",
     "inverted",
-    "reflected",
     "substituted",
     "swept",
 ]
 
 
+# So many columns are factored before the columns behind them get what they add.
+_PANEL = 8
+
+
 @device
 def factored(x, lu, count, n):
-    """Factors with partial pivoting."""
+    """Factors with partial pivoting, in panels of a few columns."""
     for k in range(count):
         a, matrix = shift(lu, k * (n + 1) * n), shift(x, k * n * n)
-        exchanged = shift(a, n * n)
         for i in range(n * n):
             a[i] = matrix[i]
-        for j in range(n):
-            best = j
-            for i in range(j + 1, n):
-                if abs(a[i * n + j]) > abs(a[best * n + j]):
-                    best = i
-            exchanged[j] = best
-            exchange(a, j, best, n)
-            if a[j * n + j] != 0.0:
-                for i in range(j + 1, n):
-                    factor = a[i * n + j] / a[j * n + j]
-                    a[i * n + j] = factor
-                    subtract(shift(a, i * n + j + 1), shift(a, j * n + j + 1), factor, n - j - 1)
+        for first in range(0, n, _PANEL):
+            last = min(first + _PANEL, n)
+            for j in range(first, last):
+                eliminate(a, j, last, n)
+            for i in range(first + 1, n):
+                row, known = shift(a, i * n), min(i, last) - first
+                subtract_rows(
+                    shift(row, last), shift(a, first * n + last), n, shift(row, first), known,
+                    n - last,
+                )  # fmt: skip
+
+
+@device
+def eliminate(a, j, last, n):
+    """Column j of the factors, subtracted from those before the last."""
+    best = j
+    for i in range(j + 1, n):
+        if abs(a[i * n + j]) > abs(a[best * n + j]):
+            best = i
+    a[n * n + j] = best
+    exchange(a, j, best, n)
+    pivot = a[j * n + j]
+    if pivot != 0.0:
+        for i in range(j + 1, n):
+            factor = a[i * n + j] / pivot
+            a[i * n + j] = factor
+            for c in range(j + 1, last):
+                a[i * n + c] -= factor * a[j * n + c]
 
 
 @device
@@ -54,9 +72,19 @@ def exchange(a, i, j, n):
 
 
 @device
-def subtract(to, row, factor, n):
-    for c in range(n):
-        to[c] -= factor * row[c]
+def substituted(lu, y, out, count, n, m, transposed):
+    """The solutions for right-hand sides of n x m, by the matrices or the transposed ones."""
+    for i in range(count * n * m):
+        out[i] = y[i]
+    for k in range(count):
+        factors, to = shift(lu, k * (n + 1) * n), shift(out, k * n * m)
+        if transposed:
+            solve_triangle(factors, to, n, m, True, False, True)
+            solve_triangle(factors, to, n, m, False, True, True)
+            for i in range(n - 1, -1, -1):
+                exchange(to, i, int(factors[n * n + i]), m)
+        else:
+            replace(factors, to, n, m)
 
 
 @device
@@ -64,23 +92,8 @@ def replace(lu, out, n, m):
     """The solution in place of m right-hand sides."""
     for i in range(n):
         exchange(out, i, int(lu[n * n + i]), m)
-    for i in range(n):
-        for c in range(i):
-            subtract(shift(out, i * m), shift(out, c * m), lu[i * n + c], m)
-    for i in range(n - 1, -1, -1):
-        for c in range(i + 1, n):
-            subtract(shift(out, i * m), shift(out, c * m), lu[i * n + c], m)
-        for c in range(m):
-            out[i * m + c] /= lu[i * n + i]
-
-
-@device
-def substituted(lu, y, out, count, n, m):
-    """The solutions for right-hand sides of n x m."""
-    for i in range(count * n * m):
-        out[i] = y[i]
-    for k in range(count):
-        replace(shift(lu, k * (n + 1) * n), shift(out, k * n * m), n, m)
+    solve_triangle(lu, out, n, m, True, True, False)
+    solve_triangle(lu, out, n, m, False, False, False)
 
 
 @device
@@ -89,14 +102,7 @@ def swept(a, y, out, count, n, m, lower, unit):
     for i in range(count * n * m):
         out[i] = y[i]
     for k in range(count):
-        matrix, to = shift(a, k * n * n), shift(out, k * n * m)
-        for step in range(n):
-            i = step if lower else n - 1 - step
-            for c in range(0 if lower else i + 1, i if lower else n):
-                subtract(shift(to, i * m), shift(to, c * m), matrix[i * n + c], m)
-            if not unit:
-                for c in range(m):
-                    to[i * m + c] /= matrix[i * n + i]
+        solve_triangle(shift(a, k * n * n), shift(out, k * n * m), n, m, lower, unit, False)
 
 
 @device
@@ -122,106 +128,34 @@ def diagonals(lu, out, count, n):
 
 @device
 def choleskied(x, out, count, n):
-    """Lower factors, row by row; nan where a matrix is not positive definite."""
+    """Lower factors; nan where a matrix is not positive definite. The upper factor is computed,
+    block by block, as its rows lie in memory, and transposed."""
+    block = block_of(n, n)
     for k in range(count):
         a, matrix = shift(out, k * n * n), shift(x, k * n * n)
-        for i in range(n):
-            for j in range(i + 1):
-                total = matrix[0] - matrix[0]
-                for c in range(j):
-                    total = radd(total, a[i * n + c] * a[j * n + c])
-                rest = matrix[i * n + j] - total
-                if i != j:
-                    a[i * n + j] = rest / a[j * n + j]
-                else:
-                    a[i * n + j] = np.sqrt(rest) if rest > 0.0 else np.nan
-            for j in range(i + 1, n):
-                a[i * n + j] = 0.0
-
-
-@device
-def reflected(x, out, count, m, n):
-    """QR factors of matrices of m rows and no more columns, by Householder's reflections with the
-    signs of LAPACK: m rows of Q, and n of R below them."""
-    for k in range(count):
-        q, r = shift(out, k * (m + n) * n), shift(out, k * (m + n) * n + m * n)
-        matrix = shift(x, k * m * n)
-        for i in range(m * n):
-            q[i] = matrix[i]
-        for j in range(n):  # column j below the diagonal becomes the reflection, up to its length
-            reflect(q, r, j, m, n)
+        for i in range(n * n):
+            a[i] = matrix[i]
+        for first in range(0, n, block):
+            last = min(first + block, n)
+            for j in range(first, last):
+                factor_row(a, j, last, n)
+            for row in range(last, n, block):
+                factors, rows = shift(a, first * n + row), shift(a, first * n + row)
+                subtract_product(
+                    shift(a, row * n + row), factors, rows, min(block, n - row), n - row,
+                    last - first, n, 1, n, n,
+                )  # fmt: skip
         for i in range(n):
             for j in range(i):
-                r[i * n + j] = 0.0
-        for j in range(n - 1, -1, -1):
-            unfold(q, r, j, m, n)
+                a[i * n + j], a[j * n + i] = a[j * n + i], 0.0
 
 
 @device
-def norm_below(q, j, first, m, n):
-    """The length of column j from a row on, without overflow."""
-    large = abs(q[j]) - abs(q[j])
-    for i in range(first, m):
-        large = max(large, abs(q[i * n + j]))
-    if large == 0.0:
-        return large
-    total = large - large
-    for i in range(first, m):
-        total += (q[i * n + j] / large) * (q[i * n + j] / large)
-    return large * np.sqrt(total)
-
-
-@device
-def reflect(q, r, j, m, n):
-    """One reflection: row j of R, and in column j of q the vector with 1 on the diagonal, whose
-    scale is what is left of r below its diagonal."""
-    alpha = q[j * n + j]
-    below = norm_below(q, j, j + 1, m, n)
-    scale = alpha - alpha
-    if below != 0.0:
-        length = np.hypot(alpha, below)
-        beta = -length if alpha >= 0.0 else length
-        scale = (beta - alpha) / beta
-        for i in range(j + 1, m):
-            q[i * n + j] /= alpha - beta
-        q[j * n + j] = beta
-    totals = shift(r, j * n)  # of the columns; by rows, as they lie in memory
-    for c in range(j + 1, n):
-        totals[c] = q[j * n + c]
-    for i in range(j + 1, m):
-        row, factor = shift(q, i * n), q[i * n + j]
-        for c in range(j + 1, n):
-            totals[c] += factor * row[c]
-    for i in range(j + 1, m):
-        row, factor = shift(q, i * n), scale * q[i * n + j]
-        for c in range(j + 1, n):
-            row[c] -= factor * totals[c]
-    for c in range(j + 1, n):
-        q[j * n + c] -= scale * totals[c]
+def factor_row(a, j, last, n):
+    """Row j of the upper factor, subtracted from those before the last."""
+    pivot = a[j * n + j]
+    root = np.sqrt(pivot) if pivot > 0.0 else np.nan
     for c in range(j, n):
-        totals[c] = q[j * n + c]
-    q[j * n + j] = scale
-
-
-@device
-def unfold(q, r, j, m, n):
-    """Column j of Q from the reflections j, j + 1, ..., which the columns behind it hold done."""
-    scale = q[j * n + j]
-    totals = shift(q, j * n)
-    for c in range(j + 1, n):
-        totals[c] = scale - scale
-    for i in range(j + 1, m):
-        row, factor = shift(q, i * n), q[i * n + j]
-        for c in range(j + 1, n):
-            totals[c] += factor * row[c]
-    for i in range(j + 1, m):
-        row, factor = shift(q, i * n), scale * q[i * n + j]
-        for c in range(j + 1, n):
-            row[c] -= factor * totals[c]
-    for c in range(j + 1, n):
-        totals[c] *= -scale
-    for i in range(j + 1, m):
-        q[i * n + j] *= -scale
-    q[j * n + j] = 1.0 - scale
-    for i in range(j):
-        q[i * n + j] = 0.0
+        a[j * n + c] /= root
+    for i in range(j + 1, last):
+        subtract(shift(a, i * n + i), shift(a, j * n + i), a[j * n + i], n - i)

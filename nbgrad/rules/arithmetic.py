@@ -142,16 +142,22 @@ integer_power = elementwise(
 
 
 def _half_power_body(*, n: int) -> str:
-    """x ** (n / 2) by the square root, with NumPy's values at -0.0 and -inf."""
+    """x ** (n / 2) by the square root or its inverse, with NumPy's values at -0.0 and -inf."""
+    if n == -1:
+        return "rsqrt(x)"
     whole, at_end = _integer_power_body(n=abs(n) // 2), "0.0" if n < 0 else "inf"
-    whole = whole.replace("x", "(x + 0.0)")
-    root = "sqrt(x + 0.0)"
-    power = f"1.0 / ({whole}) / {root}" if n < 0 else f"({whole}) * {root}"
+    # The root is that of the slope, so that both share it; a zero has no sign.
+    power = f"rsqrt(x) / ({whole} + 0.0)" if n < 0 else f"{whole} * sqrt(x) + 0.0"
     return f"select(x == -inf, {at_end}, {power})"
 
 
+def _half_power_slope(x, out, *, n: int):
+    power = out * (out * out) if n == -1 else half_power_of(x, n - 2)
+    return n / 2 * power
+
+
 half_power = elementwise(
-    None, _half_power_body, [lambda x, out, n: n / 2 * half_power_of(x, n - 2)],
+    None, _half_power_body, [_half_power_slope],
     domains=[positive], name="half_power", operator="**",
     params=[{"n": n} for n in (-3, -1, 3, 5)],
     notes="x ** (n / 2) for an odd n from -3 to 5: products with a root, or divided by it",
@@ -292,7 +298,11 @@ def clip_of(a, a_min=None, a_max=None, *, min=None, max=None):
 
 
 def abs2_of(x):
-    """x * x, elementwise."""
+    """x * x, elementwise.
+
+    >>> nbgrad.abs2(np.array([-2.0, 3.0]))
+    array([4., 9.])
+    """
     return apply(abs2, x)
 
 

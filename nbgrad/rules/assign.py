@@ -8,7 +8,14 @@ import numpy as np
 from ..core.array import Array, functions
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..core.steps import Path
-from ..errors import DimensionMismatch, TraceError, UntrackedError, require_unmasked
+from ..errors import (
+    DimensionMismatch,
+    MissingAttribute,
+    NoRuleError,
+    TraceError,
+    UntrackedError,
+    require_unmasked,
+)
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from . import batching, dtypes
@@ -165,6 +172,7 @@ assign_at = Custom(
     ),
 )
 assign_at.plans, assign_at.checks = Unplanned(), True
+assign.at = assign_at
 
 
 PLAIN = (np.ndarray, np.generic, float, int)
@@ -186,7 +194,7 @@ class At:
         return AtIndex(self._x, index)
 
     def __getattr__(self, name: str):
-        raise AttributeError(f"x.at.{name}: it takes an index first, as in x.at[i].set(v)")
+        raise MissingAttribute(f"x.at.{name}: it takes an index first, as in x.at[i].set(v)")
 
 
 def at(x: Any) -> At:
@@ -223,7 +231,7 @@ class explaining_at:
             asked = where
             while asked.tb_next is not None:
                 asked = asked.tb_next
-            raise AttributeError(
+            raise MissingAttribute(
                 f"{self._caller} asks for .at of a {type(error.obj).__name__}, which has none; "
                 "write nbgrad.at(x)[i].set(v), which takes plain arrays and tracked "
                 f"ones{user_line(asked.tb_frame)}"
@@ -236,9 +244,7 @@ def _joined(name: str, function: Callable, result: str) -> Callable:
     def method(self, value: Any) -> Any:
         self._check(value, name)
         if not self._positions and last_writes(self._index, shape_of(self._x)) is not None:
-            raise NotImplementedError(
-                f"at[index].{name}: the index repeats a position; write to each once"
-            )
+            raise NoRuleError(f"at[index].{name}: the index repeats a position; write to each once")
         return self.set(function(self.get(), self._array_of(value)))
 
     method.__name__ = name
@@ -291,7 +297,7 @@ class AtIndex:
     min = _joined("min", np.minimum, "no greater than `value`")
 
     def __getattr__(self, name: str):
-        raise AttributeError(
+        raise MissingAttribute(
             f"x.at[i].{name}: there are set, add, subtract, multiply, divide, max and min"
         )
 
@@ -319,7 +325,8 @@ class AtIndex:
             raise kind(
                 f"at[index].{op}: the index depends on the arguments, so which of its positions "
                 "are equal is not known: write at one of them at a time, use "
-                "np.where(np.arange(n) == i, v, x), or .add"
+                "np.where(np.arange(n) == i, v, x), or .add",
+                code="NB-STATIC",
             )
         shape = shape_of(value)
         try:

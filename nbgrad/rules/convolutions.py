@@ -4,6 +4,7 @@ import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
+from ..errors import ArgumentError, EmptyError
 from ..kernels import running
 from .dtypes import held, type_of
 from .families import Bilinear, sample
@@ -74,16 +75,16 @@ def _rows(op: str, a, v):
     a, v = (x if shape_of(x) else np.reshape(x, -1) for x in (a, v))
     for x in (a, v):
         if len(shape_of(x)) != 1:
-            raise ValueError(f"{op}: an array of shape {shape_of(x)}; both have one axis")
+            raise ArgumentError(f"{op}: an array of shape {shape_of(x)}; both have one axis")
         if not shape_of(x)[0]:
-            raise ValueError(f"{op}: an array is empty")
+            raise EmptyError(f"{op}: an array is empty")
     return a, v
 
 
 def _sums(a, v, mode: str, op: str):
     """The part of the convolution of a and v that `mode` keeps."""
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"{op}: mode={mode!r} must be 'full', 'same' or 'valid'")
+        raise ArgumentError(f"{op}: mode={mode!r} must be 'full', 'same' or 'valid'")
     n, m = shape_of(a)[0], shape_of(v)[0]
     if mode == "valid":
         return _inside(a, v) if n >= m else _inside(v, a)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import Aval
+from ..errors import ComplexError
 from ..runtime.kinds import is_a
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -75,7 +76,7 @@ def kind_of(x: Any) -> Any:
     if isinstance(x, (type, np.dtype)):
         return x
     if is_a(x, (int, float)) and not is_a(x, (bool, np.generic)):
-        return type(x)
+        return float if is_a(x, float) else int  # also for a named size
     return np.asarray(x).dtype
 
 
@@ -99,7 +100,7 @@ def loop_types(function: Callable, *kinds: Any, **options: Any) -> tuple[np.dtyp
 def require_real(dtype: np.dtype, what: str) -> None:
     """Raise TypeError unless the dtype is float, integer or bool."""
     if dtype.kind not in "fiub":
-        raise TypeError(
+        raise ComplexError(
             f"{what} of dtype {dtype}; nbgrad computes with real numbers, so convert it to "
             "float64 or float32 first"
         )

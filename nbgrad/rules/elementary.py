@@ -112,6 +112,11 @@ sinc = elementwise(
 
 @implements(np.sinc)
 def sinc_of(x):
+    """sin(pi x) / (pi x), elementwise, and 1 at 0: `np.sinc`.
+
+    >>> round(float(nbgrad.special.sinc(0.5)), 6)
+    0.63662
+    """
     return bind(sinc, x)
 
 

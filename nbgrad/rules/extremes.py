@@ -4,6 +4,7 @@ import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import bind, shape_of
+from ..errors import ArgumentError, EmptyError
 from ..ir.reductions import MAXIMUM, MINIMUM
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
@@ -73,14 +74,14 @@ def _choose(primitive, x, axis, keepdims, initial, where):
     axes = shapes.axes_of(axis, len(shape), primitive.name, of_ufunc=True)
     if where is not True:
         if initial is None:
-            raise ValueError(
+            raise ArgumentError(
                 f"{primitive.name}: where=... needs initial=..., for where it chooses none"
             )
         x = np.where(np.broadcast_to(where, shape), x, initial)
     if any(shape[i] == 0 for i in axes):
         if initial is not None:
             return np.broadcast_to(initial, shapes.reduced(shape, axes, keepdims)).astype(x.dtype)
-        raise ValueError(
+        raise EmptyError(
             f"{primitive.name}: the array of shape {shape} is empty along an axis in {axes}"
         )
     out = bind(primitive, x, axes=axes, keepdims=bool(keepdims))

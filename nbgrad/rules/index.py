@@ -244,6 +244,7 @@ scatter_at = Custom(
     ),
 )
 gather.checks = scatter_at.checks = True
+index_row.at, scatter.at = gather, scatter_at
 
 
 def without_lists(index):

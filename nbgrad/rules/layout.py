@@ -11,7 +11,7 @@ from ..core.memory import copied, link, numpy_gives_view, view
 from ..core.primitive import Aval, bind, shape_of
 from ..core.steps import Axes, ReadOnly, Shape
 from ..core.symbols import Symbol
-from ..errors import DimensionMismatch, require_unmasked
+from ..errors import ArgumentError, DimensionMismatch, DtypeError, EmptyError, require_unmasked
 from ..ir.naming import tagged
 from ..kernels import reduce as kernels
 from ..kernels import shapes
@@ -74,7 +74,7 @@ def _require_order(op: str, a, order) -> str:
         return order
     if order in ("A", "K") and len(shape_of(a)) < 2:
         return "C"
-    raise ValueError(
+    raise ArgumentError(
         f"{op}: order={order!r}: tracked arrays have no order in memory; give 'C' or 'F'"
     )
 
@@ -119,7 +119,7 @@ def transpose_of(a, axes=None):
         return view(a, apply(transpose, a, axes=order), Axes(order))
     order = tuple([shapes.axis_of(axis, ndim, "transpose") for axis in axes])
     if sorted(order) != list(range(ndim)):
-        raise ValueError(
+        raise ArgumentError(
             f"transpose: axes {axes} do not permute the {ndim} axes of the array; name each once"
         )
     return view(a, apply(transpose, a, axes=order), Axes(order))
@@ -203,7 +203,7 @@ def _cast(op: str, arrays, dtype, casting) -> list:
     arrays = [x if hasattr(x, "dtype") else array(x) for x in arrays]
     for x in arrays:
         if not np.can_cast(x.dtype, dtype, casting):
-            raise TypeError(f"{op}: cannot cast {x.dtype} to {np.dtype(dtype)} by {casting!r}")
+            raise DtypeError(f"{op}: cannot cast {x.dtype} to {np.dtype(dtype)} by {casting!r}")
     return [x.astype(dtype) for x in arrays]
 
 
@@ -212,12 +212,12 @@ def concatenate_of(arrays, axis=0, *, dtype=None, casting="same_kind"):
     """Arrays joined along an existing axis; flattened arrays if `axis` is None."""
     arrays = _cast("concatenate", arrays, dtype, casting)
     if not arrays:
-        raise ValueError("concatenate: need at least one array")
+        raise EmptyError("concatenate: need at least one array")
     if axis is None:
         return concatenate_of([np.reshape(a, -1) for a in arrays])
     given = [shape_of(a) for a in arrays]
     if not given[0]:
-        raise ValueError("concatenate: arrays without axes cannot be joined; use np.stack")
+        raise ArgumentError("concatenate: arrays without axes cannot be joined; use np.stack")
     axis = shapes.axis_of(axis, len(given[0]), "concatenate")
     rests = [shape[:axis] + shape[axis + 1 :] for shape in given]
     if any(len(shape) != len(given[0]) for shape in given) or any(r != rests[0] for r in rests):
@@ -252,7 +252,7 @@ def stack(arrays, axis=0, *, dtype=None, casting="same_kind"):
     arrays = _cast("stack", arrays, dtype, casting)
     arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in arrays]
     if not arrays:
-        raise ValueError("stack: need at least one array")
+        raise EmptyError("stack: need at least one array")
     given = [shape_of(a) for a in arrays]
     if len(set(given)) > 1:
         raise DimensionMismatch(
@@ -308,7 +308,7 @@ def astype_of(x, dtype):
     eager mode. Raises TypeError for other dtypes."""
     kind = np.dtype(dtype).newbyteorder("=")
     if kind not in FLOATS and kind.kind not in "iub":
-        raise TypeError(
+        raise DtypeError(
             f"astype({kind.name}): tracked values are float64 or float32, and integers and bools "
             "have no derivative; use x.data.astype for others"
         )

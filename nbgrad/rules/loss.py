@@ -6,7 +6,7 @@ from ..core.array import Array, apply
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import lifted
 from ..eager.losses import CrossEntropyPlan
-from ..errors import DimensionMismatch, require_unmasked
+from ..errors import ArgumentError, DimensionMismatch, require_unmasked
 from ..kernels import logsoftmax as kernels
 from . import batching
 from .activation import relu
@@ -109,7 +109,7 @@ def _targets(op: str, scores, targets):
 def _labels(labels, *, classes, op):
     """A copy of integer labels as np.intp. Raises ValueError for labels outside of the classes."""
     if labels.size and (labels.min() < 0 or labels.max() >= classes):
-        raise ValueError(
+        raise ArgumentError(
             f"{op}: labels from {labels.min()} to {labels.max()}, but there are {classes} "
             "classes, numbered from 0"
         )

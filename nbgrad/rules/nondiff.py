@@ -5,7 +5,7 @@ import numpy as np
 from ..core.array import Array, implements
 from ..core.methods import require_masks
 from ..core.primitive import Aval, bind
-from ..errors import NoRuleError
+from ..errors import OutError
 from .dtypes import common_type
 from .families import Nondifferentiable, nondifferentiable, sample
 
@@ -92,7 +92,7 @@ def count_nonzero(a, axis=None, *, keepdims: bool = False):
 
 def _no_out(op: str, out) -> None:
     if out is not None:
-        raise NoRuleError(f"{op}: out=... cannot be written to: use what it returns")
+        raise OutError(f"{op}: out=... cannot be written to: use what it returns")
 
 
 @implements(np.any)

@@ -8,6 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager.sums import share
+from ..errors import ArgumentError
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..runtime.kinds import is_a
@@ -88,9 +89,9 @@ def norm(x, ord=None, axis=None, keepdims: bool = False):
     if len(axes) == 1:
         return _vector_norm(x, ord, axes, keepdims)
     if len(axes) != 2:
-        raise ValueError(f"norm: improper number of dimensions to norm: the axes {axes}")
+        raise ArgumentError(f"norm: improper number of dimensions to norm: the axes {axes}")
     if axes[0] == axes[1]:
-        raise ValueError(f"norm: duplicate axes given: {axes}")
+        raise ArgumentError(f"norm: duplicate axes given: {axes}")
     return _matrix_norm(x, ord, axes, keepdims)
 
 
@@ -98,7 +99,7 @@ def _vector_norm(x, ord, axes, keepdims):
     if ord is None or ord == 2:
         return bind(norm_row, x, axes=axes, keepdims=bool(keepdims))
     if isinstance(ord, str):
-        raise ValueError(f"norm: invalid norm order {ord!r} for vectors")
+        raise ArgumentError(f"norm: invalid norm order {ord!r} for vectors")
     if ord == 1:
         return np.sum(np.abs(x), axis=axes, keepdims=keepdims)
     if abs(ord) == math.inf:
@@ -120,7 +121,7 @@ def _matrix_norm(x, ord, axes, keepdims):
         out = np.sum(s, axis=-1) if ord == "nuc" else some[..., 0 if ord > 0 else -1]
         return np.reshape(out, shapes.reduced(shape_of(x), axes, True)) if keepdims else out
     if ord not in (1, -1, math.inf, -math.inf):
-        raise ValueError(f"norm: invalid norm order {ord!r} for matrices")
+        raise ArgumentError(f"norm: invalid norm order {ord!r} for matrices")
     summed, chosen = axes if abs(ord) == 1 else axes[::-1]
     extreme = np.max if ord > 0 else np.min
     out = extreme(np.sum(np.abs(x), axis=summed, keepdims=True), axis=chosen, keepdims=True)
@@ -131,7 +132,7 @@ def _centred(x, axis, dtype, ddof, correction, where, mean, op):
     """x minus its mean, the axes, and 1 over the divisor, the number of elements minus `ddof`."""
     if correction is not None:
         if ddof:
-            raise ValueError(f"{op}: ddof and correction cannot be given together")
+            raise ArgumentError(f"{op}: ddof and correction cannot be given together")
         ddof = correction
     require_float(op, dtype)
     x = chosen(op, x, dtype)

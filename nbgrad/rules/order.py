@@ -5,7 +5,7 @@ import numpy as np
 from ..compiler.kernel import DISABLED
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
-from ..errors import NoRuleError
+from ..errors import ArgumentError, EmptyError, OutError
 from ..ir.reductions import MAXIMUM, MINIMUM
 from ..kernels import selection, shapes
 from ..runtime.kinds import is_a
@@ -83,9 +83,9 @@ def _line(a, axis, op: str, take_number: bool = False):
 
 def _kind(kind, order, stable, op: str):
     if order is not None:
-        raise ValueError(f"{op}: order is for arrays with fields")
+        raise ArgumentError(f"{op}: order is for arrays with fields")
     if kind is not None and stable is not None:
-        raise ValueError(f"{op}: `kind` and `stable` cannot be given together")
+        raise ArgumentError(f"{op}: `kind` and `stable` cannot be given together")
     return "stable" if stable else kind
 
 
@@ -110,7 +110,7 @@ def _kth(kth, n: int, size: int, op: str) -> tuple[int, ...]:
         return ()
     for k in places:
         if not -n <= k < n:
-            raise ValueError(f"{op}: kth={k} is out of bounds for an axis of length {n}")
+            raise ArgumentError(f"{op}: kth={k} is out of bounds for an axis of length {n}")
     return tuple(k % n for k in places)
 
 
@@ -150,9 +150,9 @@ def _extreme(function, kind):
         whole = axis is None or not shape
         a, axis = _line(a, axis, row.name, take_number=True)
         if out is not None:
-            raise NoRuleError(f"{row.name}: out=... cannot be written to; use what it returns")
+            raise OutError(f"{row.name}: out=... cannot be written to; use what it returns")
         if not shape_of(a)[axis]:
-            raise ValueError(f"{row.name}: an axis of length 0 of an array of shape {shape}")
+            raise EmptyError(f"{row.name}: an axis of length 0 of an array of shape {shape}")
         found = bind(row, a, axis=axis)
         axes = range(len(shape)) if whole else (axis,)
         if keepdims:
@@ -196,11 +196,12 @@ searched_row = WithoutDerivative(
 def searchsorted(a, v, side="left", sorter=None):
     """The positions at which `v` would be inserted into the sorted `a`: plain integers."""
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side={side!r} must be 'left' or 'right'")
+        raise ArgumentError(f"searchsorted: side={side!r} must be 'left' or 'right'")
     a, v = (x if hasattr(x, "dtype") else np.asarray(x) for x in (a, v))
     if len(shape_of(a)) != 1:
-        raise ValueError(f"searchsorted: the sorted numbers have the shape {shape_of(a)}, not one "
-                         "axis")  # fmt: skip
+        raise ArgumentError(
+            f"searchsorted: the sorted numbers have the shape {shape_of(a)}, not one axis"
+        )
     if sorter is not None:
         a = np.take(a, sorter)
     return bind(searched_row, a, v, side=side)

@@ -10,8 +10,9 @@ import numpy as np
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..eager.sums import MeanPlan, SumPlan, share_along
-from ..errors import DimensionMismatch
+from ..errors import ComplexError, DimensionMismatch
 from ..ir.reductions import PRODUCT, SUM
+from ..ir.sizes import is_dynamic
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
@@ -22,6 +23,7 @@ from .families import Custom, Linear, is_finite, sample, scaled
 from .families.arrays import zeros_like
 from .forms import layout
 from .forms import reductions as forms
+from .recurrences import products
 
 
 def inferred(function: Callable) -> Callable:
@@ -132,7 +134,7 @@ def is_float(dtype: Any) -> bool:
 def require_float(op: str, dtype: Any) -> None:
     """Raise TypeError for a dtype in which moments have no meaning."""
     if not is_float(dtype):
-        raise TypeError(
+        raise ComplexError(
             f"{op}: dtype={np.dtype(dtype)} is not a real float: leave it out, and cast the result "
             "by .astype"
         )
@@ -160,12 +162,21 @@ def chosen(op: str, a, dtype=None, where: Any = True, neutral: Any = None):
     return np.where(where, a, a.dtype.type(neutral).item())
 
 
+def _before(x):
+    """For each element, the product of those before it along the last axis."""
+    return np.concatenate([zeros_like(x[..., :1]) + 1.0, products(x)[..., :-1]], axis=-1)
+
+
 def _others(x):
     """For each element, the product of all others along the last axis, which is not empty.
 
-    Pairs are multiplied in log2(length) steps, without division.
+    Pairs are multiplied in log2(length) steps, without division; if the length is a named size,
+    the products before and behind each element are.
     """
     *lead, length = shape_of(x)
+    if is_dynamic(length):
+        turned = np.flip(x, -1)
+        return _before(x) * np.flip(_before(turned), -1)
     if length == 1:
         return np.ones(shape_of(x), x.dtype)
     if length % 2:

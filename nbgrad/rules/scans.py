@@ -6,6 +6,9 @@ import numpy as np
 
 from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
+from ..errors import ArgumentError, StaticError
+from ..ir.naming import naming
+from ..ir.sizes import is_dynamic
 from ..kernels import shapes
 from ..kernels.running import running_sums
 from .dtypes import FLOATS, held, kind_of, type_of
@@ -48,7 +51,7 @@ cumsum_row = Linear(
 def _along(x, axis, op: str):
     if axis is None:
         if op.startswith("cumulative") and len(shape_of(x)) > 1:
-            raise ValueError(f"{op}: an array of more than one axis needs axis=...")
+            raise ArgumentError(f"{op}: an array of more than one axis needs axis=...")
         return np.reshape(x, -1), 0
     x = x if shape_of(x) else np.reshape(x, 1)
     return x, shapes.axis_of(axis, len(shape_of(x)), op)
@@ -66,12 +69,22 @@ def cumsum(a, axis=None, dtype=None):
 # -- associative operations -----------------------------------------------------------------------
 
 
+def _require_number(n: int) -> None:
+    """Raise TraceError for a named length, on whose logarithm the number of steps depends."""
+    if is_dynamic(n) and (here := naming()) is not None:
+        raise StaticError(
+            f"a scan over {n} elements takes as many steps as its logarithm, which must be a "
+            f"number: write it by nbgrad.scan ({here.line()})"
+        )
+
+
 def scanned(join: Callable, x):
     """The inclusive scan of the associative `join` along the last axis.
 
     Pairs are joined first: 2 n joins in 2 log2(n) steps.
     """
     *lead, n = shape_of(x)
+    _require_number(n)
     if n < 2:
         return x
     pairs = scanned(join, join(x[..., : n - 1 : 2], x[..., 1::2]))
@@ -85,6 +98,7 @@ def scanned(join: Callable, x):
 def joined(join: Callable, x):
     """The reduction by the associative `join` along the last axis, which is not empty, in log2(n)
     steps."""
+    _require_number(shape_of(x)[-1])
     while (n := shape_of(x)[-1]) > 1:
         rest = x[..., n // 2 * 2 :]
         x = join(x[..., : n // 2 * 2 : 2], x[..., 1 : n // 2 * 2 : 2])

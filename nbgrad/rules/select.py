@@ -10,7 +10,16 @@ from ..core.array import Array, implements
 from ..core.functions import items_of, mapped
 from ..core.primitive import Aval, bind, shape_of
 from ..core.symbols import Symbol, noted
-from ..errors import NoRuleError, TraceError, UntrackedError, require_unmasked
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    EagerOnlyError,
+    IndexOutOfBounds,
+    OutError,
+    TraceError,
+    UntrackedError,
+    require_unmasked,
+)
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .dtypes import common_type, held
@@ -58,12 +67,12 @@ def on_values(function):
         for x in items_of((*args, *options.values())):
             require_unmasked(x, name)
         if writes and form.bind(*args, **options).arguments.get("out") is not None:
-            raise NoRuleError(f"{name}: out=... cannot be written to; use what it returns")
+            raise OutError(f"{name}: out=... cannot be written to; use what it returns")
         try:
             args = [plain(x) for x in args]
             options = {key: plain(x) for key, x in options.items()}
         except TraceError:
-            raise TraceError(
+            raise EagerOnlyError(
                 f"{name} is eager only: it looks at numbers, and a traced value has "
                 "none. Compute it outside of the compiled function and pass the result, such as "
                 f"an order of integers, as an argument{user_line()}"
@@ -96,7 +105,8 @@ def on_shared_values(function):
         if any(map(_is_batch, items_of((*args, *options.values())))):
             raise UntrackedError(
                 f"{function.__name__}: the shape of what it gives depends on values, which differ "
-                "from sample to sample: call it outside of vmap"
+                "from sample to sample: call it outside of vmap",
+                code="NB-BRANCH",
             )
         return call(*args, **options)
 
@@ -126,12 +136,16 @@ def take(a, indices, axis=None, *, mode="raise"):
     shape = shape_of(a)
     axis = normalize_axis_index(axis, len(shape), "take")
     if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
+        raise ArgumentError(
+            f"take: clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')"
+        )
     if type(indices) in (list, tuple) and not indices:
         indices = np.empty(0, np.intp)
     indices = noted(_positions(indices))
     if indices.dtype.kind not in "iub":
-        raise TypeError(f"take: the indices are {indices.dtype}; they must be integers")
+        raise ArgumentTypeError(
+            f"take: the indices are {indices.dtype}; they must be integers", code="NB-INTEGER"
+        )
     if not isinstance(indices, Array):
         indices = indices.astype(np.intp, copy=False)
     if any(type(n) is int and n == 0 for n in shape[:axis]) and shape[axis]:
@@ -151,9 +165,9 @@ def take_along_axis(arr, indices, axis=-1):
     shape, indices = shape_of(arr), noted(_positions(indices))
     axis = normalize_axis_index(axis, len(shape), "take_along_axis")
     if indices.dtype.kind not in "iu":
-        raise IndexError("`indices` must be an integer array")
+        raise IndexOutOfBounds("`indices` must be an integer array", code="NB-INTEGER")
     if indices.ndim != len(shape):
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+        raise ArgumentError("`indices` and `arr` must have the same number of dimensions")
     return along(arr, np.array(indices) if is_a(indices, np.ndarray) else indices, axis)
 
 
@@ -198,10 +212,10 @@ diff_row = Linear(
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     """`n` times the differences of neighbours along `axis`."""
     if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
+        raise ArgumentError(f"order must be non-negative but got {n}")
     ndim = len(shape_of(a))
     if not ndim:
-        raise ValueError("diff requires input that is at least one dimensional")
+        raise ArgumentError("diff requires input that is at least one dimensional")
     axis = normalize_axis_index(axis, ndim, "diff")
     ends = [_edge(x, a, axis) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]

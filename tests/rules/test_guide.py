@@ -1,4 +1,4 @@
-"""The rows that docs/adding_an_op.md adds, in every test that rows get."""
+"""The rows that docs/development/adding_an_op.md adds, in every test that rows get."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ from nbgrad.rules import activation, norm, recurrences
 from nbgrad.rules.families import Elementwise
 from nbgrad.rules.surface import nan
 
-GUIDE = Path(__file__).parents[2] / "docs" / "adding_an_op.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "development" / "adding_an_op.md"
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 

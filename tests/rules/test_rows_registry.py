@@ -14,6 +14,7 @@ import test_rows_orders as orders
 import test_rows_pullbacks as pullbacks
 import test_rows_values as values
 from helpers import rows
+from helpers.daily import daily
 from ops_page import has_rule
 
 import nbgrad
@@ -242,25 +243,19 @@ def test_a_rule_that_forgets_its_own_derivative_is_found():
             test(case)
 
 
+FILES = ("rules/test_rows_values.py", "values/test_tracked.py", "rules/test_rows_gradients.py",
+         "rules/test_rows_batches.py", "rules/test_rows_pullbacks.py")  # fmt: skip
+
+
 @pytest.mark.skipif(rows.PLAIN_PYTHON, reason="this is the plain run")
-@pytest.mark.parametrize(
-    "files",
-    [
-        ("rules/test_rows_values.py", "values/test_tracked.py"),
-        (
-            "rules/test_rows_gradients.py",
-            "rules/test_rows_batches.py",
-            "rules/test_rows_pullbacks.py",
-        ),
-    ],
-    ids="+".join,
-)
-def test_all_cases_with_kernels_as_plain_python(files, pytestconfig):
+@pytest.mark.parametrize("part", daily(range(8), 1))
+def test_all_cases_with_kernels_as_plain_python(part, pytestconfig):
     """Every shape: compiling adds nothing to these but time."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-n0", "-q", "-m", "", "-p", "no:cacheprovider",
-         "--tb=short", "-k", "not f32", *(f"tests/{file}" for file in files)],
+         "--tb=short", "-k", "not f32", "--part", f"{part}/8",
+         *(f"tests/{file}" for file in FILES)],
         env=inherited | {"NUMBA_DISABLE_JIT": "1"},
         cwd=pytestconfig.rootpath,
         capture_output=True,

@@ -1,8 +1,8 @@
 """Scalar functions that kernels call for each element.
 
-Those of `area`, `bessel`, `cube`, `exponential`, `inverse`, `logarithm`, `power` and `trig` are
-branch-free polynomials for float64 and float32, so that LLVM vectorises loops over them; the rest
-goes through NumPy's names for the C library.
+Those of `area`, `bessel`, `bessel_j`, `cube`, `exponential`, `gaussian`, `inverse`, `logarithm`,
+`loggamma`, `power`, `root` and `trig` are branch-free polynomials for float64 and float32, so that
+LLVM vectorises loops over them; the rest goes through NumPy's names for the C library.
 Each is compiled as a function of its own flags: a caller that reassociates must not touch a range
 reduction.
 """
@@ -14,22 +14,26 @@ import numpy as np
 from ...compiler.kernel import DISABLED, device
 from ...ir.functions import declare
 from . import bessel as _bessel
+from . import bessel_j as _bessel_j
+from . import gaussian as _gaussian
+from . import loggamma as _loggamma
+from . import power as _power
 from . import special as _special
 from .area import arccosh, arcsinh, arctanh
-from .bessel import bessel_i0, bessel_i1
+from .bessel import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e
+from .bessel_j import bessel_j0, bessel_j1, near_bessel_j0, near_bessel_j1
 from .bits import fused, like, offset, radd, scalar, select
 from .cube import cbrt
 from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, tanh
+from .gaussian import erf, erfc, erfcx, log_ndtr, ndtr
 from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
-from .power import power
+from .loggamma import digamma, is_negative, lgamma, near_digamma, near_lgamma
+from .power import power, power_slope
+from .root import rsqrt
 from .special import (
-    bessel_i0e,
-    bessel_i1e,
     bessel_iv,
     bessel_ive,
-    bessel_j0,
-    bessel_j1,
     bessel_jv,
     bessel_k0,
     bessel_k0e,
@@ -45,9 +49,7 @@ from .special import (
     betaln,
     boxcox,
     boxcox1p,
-    digamma,
     erfcinv,
-    erfcx,
     erfinv,
     exp1,
     expi,
@@ -58,10 +60,7 @@ from .special import (
     inv_boxcox,
     inv_boxcox1p,
     lambertw,
-    lgamma,
     log1p_rest,
-    log_ndtr,
-    ndtr,
     ndtri,
     rgamma,
     riemann,
@@ -127,6 +126,7 @@ __all__ = [
     "inv_boxcox",
     "inv_boxcox1p",
     "is_far",
+    "is_negative",
     "lambertw",
     "lgamma",
     "like",
@@ -142,15 +142,21 @@ __all__ = [
     "minimum",
     "ndtr",
     "ndtri",
+    "near_bessel_j0",
+    "near_bessel_j1",
     "near_cos",
+    "near_digamma",
+    "near_lgamma",
     "near_sin",
     "near_sinc",
     "near_tan",
     "offset",
     "power",
+    "power_slope",
     "radd",
     "rgamma",
     "riemann",
+    "rsqrt",
     "select",
     "sigmoid",
     "sigmoid_slope",
@@ -230,24 +236,18 @@ def modulo(x, y):
     return select(rest == zero, math.copysign(zero, y), rest)
 
 
-def _of_math(function):
-    return lambda x: type(x)(function(x))
-
-
-@scalar(_of_math(math.erf))
-def erf(x):
-    return math.erf(x)
-
-
-@scalar(_of_math(math.erfc))
-def erfc(x):
-    return math.erfc(x)
-
-
 for _price, _module, _names in (
-    (30, _bessel, ("bessel_i0", "bessel_i1")),
+    (30, _bessel, _bessel.__all__),
+    (30, _gaussian, _gaussian.__all__),
     (100, _special, _special.__all__),
+    (30, _power, ("power_slope",)),
 ):
     for _name in _names:
         _function = getattr(_module, _name)
         declare(_name, getattr(_function, "twin", _function), _price)
+for _module, _name, _far in (
+    (_loggamma, "digamma", "is_negative"), (_loggamma, "lgamma", "is_negative"),
+    (_bessel_j, "bessel_j0", "is_far"), (_bessel_j, "bessel_j1", "is_far"),
+):  # fmt: skip
+    _function = getattr(_module, _name)
+    declare(_name, getattr(_function, "twin", _function), 60, near=f"near_{_name}", far=_far)

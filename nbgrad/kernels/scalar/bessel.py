@@ -11,8 +11,9 @@ import numpy as np
 from ...compiler.kernel import part
 from .bits import like, scalar, select, series
 from .exponential import exp
+from .library import in_python
 
-__all__ = ["bessel_i0", "bessel_i1"]
+__all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"]
 
 _i0_near = series(
     (
@@ -102,13 +103,17 @@ def _twin(name):
 
 
 @part
-def _grown(x, close, far):
-    """The larger of two pieces times exp(x), of x that is not negative, in two steps: so it does
-    not overflow before the function does."""
-    root = exp(x * like(x, 0.5))
+def _scaled(x, close, far):
+    """`close` up to 8, and `far` over the root of x beyond."""
     inside = x <= like(x, 8.0)
-    scaled = select(inside, close, far / np.sqrt(select(inside, like(x, 8.0), x)))
-    return select(x < like(x, np.inf), scaled * root * root, x)
+    return select(inside, close, far / np.sqrt(select(inside, like(x, 8.0), x)))
+
+
+@part
+def _grown(x, close, far):
+    """`_scaled` times exp(x) of x >= 0, in two steps: it does not overflow before the function."""
+    root = exp(x * like(x, 0.5))
+    return select(x < like(x, np.inf), _scaled(x, close, far) * root * root, x)
 
 
 @part
@@ -134,3 +139,19 @@ def bessel_i1(x):
     a = abs(x)
     near, far = _places(a)
     return math.copysign(_grown(a, a * _i1_near(near), _i1_far(far)), x)
+
+
+@scalar(in_python("i0e"))
+def bessel_i0e(x):
+    """exp(-|x|) I0(x)."""
+    a = abs(x)
+    near, far = _places(a)
+    return _scaled(a, _i0_near(near), _i0_far(far))
+
+
+@scalar(in_python("i1e"))
+def bessel_i1e(x):
+    """exp(-|x|) I1(x)."""
+    a = abs(x)
+    near, far = _places(a)
+    return math.copysign(_scaled(a, a * _i1_near(near), _i1_far(far)), x)

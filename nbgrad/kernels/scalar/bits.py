@@ -122,6 +122,15 @@ def exponent(x):
 
 
 @instruction
+def half_bits_below(x, y):
+    """The number whose bits are those of y less half of those of x, both taken as integers: nearly
+    a constant over sqrt(x)."""
+    kind = np.int32 if getattr(x, "dtype", None) == np.float32 else np.int64
+    bits, from_bits = np.array(type(x)(x)).view(kind), np.array(type(x)(y)).view(kind)
+    return (from_bits - (bits >> 1)).view(type(x))[()]
+
+
+@instruction
 def odd(k):
     """Whether the whole number k is odd."""
     return k % 2 == 1

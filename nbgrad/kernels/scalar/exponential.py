@@ -11,8 +11,8 @@ from ...compiler.kernel import device, part
 from .bits import by_dtype, like, round_even, scalar, select, series, times_power_of_two
 
 __all__ = [
-    "cosh", "exp", "exp2", "exp2_inside", "exp_inside", "expm1", "sigmoid", "sigmoid_slope", "sinh",
-    "tanh",
+    "cosh", "exp", "exp2", "exp2_inside", "exp_inside", "exp_of_sum", "expm1", "sigmoid",
+    "sigmoid_slope", "sinh", "tanh",
 ]  # fmt: skip
 
 LOG2, LOG2E = 0.6931471805599453, 1.4426950408889634
@@ -84,6 +84,13 @@ def exp_inside(x):
     """exp, written into its caller."""
     k, r = _split(x)
     return times_power_of_two(_expm1_near_0(r) + like(x, 1.0), k)
+
+
+@part
+def exp_of_sum(x, low):
+    """exp(x + low) of a `low` that is small beside log 2."""
+    k, r = _split(x)
+    return times_power_of_two(_expm1_near_0(r + low) + like(x, 1.0), k)
 
 
 @part

@@ -5,16 +5,18 @@ so it can be cached on disk. SciPy is not imported before that call.
 """
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...compiler.instruction import instruction
+from ...errors import UnsupportedVersion
 from ...runtime.kinds import is_a
 from ...runtime.layout import prototype
 from ...runtime.signals import held_back
 
-__all__ = ["address", "of_scipy"]
+__all__ = ["address", "in_python", "of_scipy"]
 
 
 def address(name: str) -> int:
@@ -30,17 +32,17 @@ def address(name: str) -> int:
     for key in (label, *(f"__pyx_fuse_{i}{label}" for i in range(4))):
         if key in capsules and _signature(capsules[key]) == signature:
             return _pointer(capsules[key], signature)
-    raise ImportError(f"scipy.special.cython_special has no {label} of {arity} doubles")
+    raise UnsupportedVersion(f"scipy.special.cython_special has no {label} of {arity} doubles")
 
 
 _signature = prototype("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
 _pointer = prototype("PyCapsule_GetPointer", ctypes.c_size_t, ctypes.py_object, ctypes.c_char_p)
 
 
-def of_scipy(name: str, arity: int = 1) -> Any:
-    """The function `name` of so many floats of one dtype; it computes with doubles."""
+def in_python(name: str) -> Callable:
+    """SciPy's function `name` in plain Python: it computes with doubles, in the dtype of the
+    arguments."""
 
-    @instruction(row=("scipy", name, arity))
     def function(*args):
         from scipy import special  # here, as only plain Python asks
 
@@ -48,3 +50,8 @@ def of_scipy(name: str, arity: int = 1) -> Any:
         return kind(getattr(special, name)(*map(float, args)))
 
     return function
+
+
+def of_scipy(name: str, arity: int = 1) -> Any:
+    """The function `name` of so many floats of one dtype; it computes with doubles."""
+    return instruction(row=("scipy", name, arity))(in_python(name))

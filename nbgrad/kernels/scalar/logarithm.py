@@ -8,7 +8,7 @@ from ...compiler.kernel import part
 from .bits import by_dtype, exponent, like, mantissa, scalar, select, series
 from .exponential import LOG2E, exp2_inside, exp_inside, times_log2
 
-__all__ = ["log", "log1p", "log2", "log10", "logaddexp", "logaddexp2"]
+__all__ = ["log", "log1p", "log2", "log10", "log_inside", "logaddexp", "logaddexp2"]
 
 _LOG10E = 0.4342944819032518
 
@@ -59,6 +59,13 @@ def _at_the_ends(out, x):
     zero, infinity = like(x, 0.0), like(x, np.inf)
     out = select(x == infinity, x, out)
     return select(x > zero, out, select(x == zero, -infinity, like(x, np.nan)))
+
+
+@part
+def log_inside(x):
+    """The logarithm of a positive number that is not subnormal."""
+    high, low = times_log2(exponent(x))
+    return _assembled(mantissa(x) - like(x, 1.0), high, low)
 
 
 @scalar(np.log)

@@ -28,7 +28,7 @@ from .bits import (
 from .exponential import bounded, curve, times_log2
 from .logarithm import split
 
-__all__ = ["power"]
+__all__ = ["power", "power_slope"]
 
 # ((2 atanh(s) / s - 2) / x - 2 / 3) / x for x = s**2 < 0.0295, by Chebyshev interpolation with
 # 60 digits.
@@ -163,3 +163,12 @@ def power(x, y):
     out = select((x < zero) & (a < infinity) & (beyond > zero), like(x, np.nan), size)
     out = select(beyond == one, math.copysign(size, x), out)
     return select((y == zero) | (x == one) | ((a == one) & (abs(y) == infinity)), one, out)
+
+
+@scalar(lambda x, y, u: type(x)(y * np.float_power(x, y - 1.0)), inlined=False)
+def power_slope(x, y, u):
+    """y * x ** (y - 1), where u is x ** y: u / x takes less time, if u has all its digits."""
+    size = abs(u)
+    if (size > by_dtype(x, 1e-290, 1e-30)) & (size < np.inf):
+        return y * (u / x)
+    return y * power(x, y - like(x, 1.0))

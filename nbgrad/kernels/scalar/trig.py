@@ -11,11 +11,12 @@ import math
 import numpy as np
 
 from ...compiler.attributes import noinline
-from ...compiler.kernel import device, part
+from ...compiler.kernel import part
 from .bits import like, odd, round_even, scalar, select, series, turned
 
 __all__ = [
-    "cos", "is_far", "near_cos", "near_sin", "near_sinc", "near_tan", "sin", "sinc", "tan",
+    "cos", "half_quarters", "is_far", "near_cos", "near_sin", "near_sinc", "near_tan", "on_eighth",
+    "sin", "sinc", "tan",
 ]  # fmt: skip
 
 _LIMIT = 1e5
@@ -62,8 +63,16 @@ _cosine = series(
 )
 
 
-@device
-def _on_eighth(r):
+@part
+def half_quarters(x):
+    """The number of quarter turns in x - pi/4, and the rest, in float64."""
+    q = round_even(x * _TWO_OVER_PI - 0.5)
+    h = q + 0.5
+    return q, x - h * _HIGH - h * _MIDDLE - h * _LOW
+
+
+@part
+def on_eighth(r):
     """sin(r) and cos(r)."""
     z = r * r
     sine = math.copysign(r - r * (z * _sine(z)), r)
@@ -73,21 +82,21 @@ def _on_eighth(r):
 @scalar(np.sin)
 def near_sin(x):
     q, r = _quarters(x)
-    sine, cosine = _on_eighth(r)
+    sine, cosine = on_eighth(r)
     return turned(select(odd(q), cosine, sine), q)
 
 
 @scalar(np.cos)
 def near_cos(x):
     q, r = _quarters(x)
-    sine, cosine = _on_eighth(r)
+    sine, cosine = on_eighth(r)
     return turned(select(odd(q), sine, cosine), q + like(x, 1.0))
 
 
 @scalar(np.tan)
 def near_tan(x):
     q, r = _quarters(x)
-    sine, cosine = _on_eighth(r)
+    sine, cosine = on_eighth(r)
     return select(odd(q), -cosine, sine) / select(odd(q), sine, cosine)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import Symbol
-from ...errors import TraceError
+from ...errors import EagerOnlyError, IndexOutOfBounds
 from ...ir.affine import Axis
 from ...ir.naming import tagged
 from ...ir.sizes import is_dynamic, require_least
@@ -44,7 +44,7 @@ def outline_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, in
 
     arrays, truths = any(map(is_array, flat)), [part for part in flat if type(part) is bool]
     if arrays and truths:
-        raise TraceError(
+        raise EagerOnlyError(
             "an index of True or False beside arrays is eager only: leave it out, or write None "
             "for a new axis"
         )
@@ -101,7 +101,9 @@ def _require_fitting(parts: Sequence[Any], shape: tuple[int, ...]) -> None:
     for mask in masks:
         at = shape[: mask.ndim] if parts[0] is mask else None
         if at is None or any(is_dynamic(n) for n in at):
-            raise IndexError("a mask over named sizes: use np.where(mask, x, other)")
+            raise IndexOutOfBounds(
+                "a mask over named sizes: use np.where(mask, x, other)", code="NB-SIZES"
+            )
 
 
 def _along(part: slice, n: int) -> tuple[int, int, int]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from ...errors import ArgumentError
 from ..dtypes import BOOL, INT
 
 
@@ -19,7 +20,7 @@ def label_cross_entropy(definition: Callable) -> Callable:
 def labels(graph, symbol, labels):
     classes = symbol.params["classes"]
     message = f"{symbol.params['op']}: a label is not one of the {classes} classes, numbered from 0"
-    return graph.within(graph.cast(labels, INT), 0, classes, message, ValueError)
+    return graph.within(graph.cast(labels, INT), 0, classes, message, ArgumentError)
 
 
 def _mask(graph: Any, labels: Any, shape: tuple) -> Any:

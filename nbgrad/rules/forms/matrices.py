@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...core.symbols import Symbol
+from ...errors import MatrixError
 from ...ir.affine import Axis
 from ...ir.reductions import MINIMUM, Reduction
 from ...kernels import systems
 from ...kernels.banded import banded as banded_systems
-from ...kernels.exponentials import exponentials
+from ...kernels.exponentials import exponentials, exponentials_along, lanes_for, room_for
+from ...kernels.reflections import reflected, room_of
 from ..dtypes import BOOL
 
 
@@ -34,7 +34,7 @@ def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str
         least = graph.reduce(MINIMUM, numbers, range(len(numbers.shape)))
         primitive: Any = symbol.primitive
         message = f"{what} matrix in {primitive.name}{symbol.place}"
-        graph.require(graph.map(condition, (least,), BOOL), np.linalg.LinAlgError, message)
+        graph.require(graph.map(condition, (least,), BOOL), MatrixError, message)
 
 
 def _regular(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
@@ -54,9 +54,11 @@ def inv(graph, symbol, x):
 def solve(graph, symbol, x, y):
     lead, (n, m) = symbol.shape[:-2], symbol.shape[-2:]
     y = graph.broadcast(graph.cast(y, symbol.dtype), (*lead, n, m))
-    lu, count, _ = _regular(graph, symbol, graph.broadcast(x, (*lead, n, n)))
-    y = graph.reshape(y, (count, n, m))
-    out = graph.call(y.shape, symbol.dtype, (lu, y), systems.substituted, (count, n, m))
+    source = graph.untransposed(x)  # its factors serve both, as in a solution and its pullback
+    base = x if source is None else source
+    lu, count, _ = _regular(graph, symbol, graph.broadcast(base, (*lead, n, n)))
+    y, sizes = graph.reshape(y, (count, n, m)), (count, n, m, int(source is not None))
+    out = graph.call(y.shape, symbol.dtype, (lu, y), systems.substituted, sizes)
     return graph.reshape(out, symbol.shape)
 
 
@@ -84,10 +86,12 @@ def cholesky(graph, symbol, x):
 
 def qr(graph, symbol, x):
     m, n = x.shape[-2:]
-    count = math.prod(x.shape[:-2])
+    count, room = math.prod(x.shape[:-2]), room_of(n)
     x = graph.reshape(graph.cast(x, symbol.dtype), (count, m, n))
-    out = graph.call((count, m + n, n), symbol.dtype, (x,), systems.reflected, (count, m, n))
-    return graph.reshape(out, symbol.shape)
+    rows, sizes = room + count * (m + n), (count, m, n, room)
+    out = graph.call((rows, n), symbol.dtype, (x,), reflected, sizes)
+    axes = [Axis(0, room, 1), Axis(1, 0, 1)]
+    return graph.reshape(graph.view(out, axes, (rows - room, n)), symbol.shape)
 
 
 def triangular(graph, symbol, a, y):
@@ -125,14 +129,23 @@ def banded(graph, symbol, ab, y):
 
 
 def exponential(graph, symbol, x):
-    n, count = x.shape[-1], math.prod(x.shape[:-2])
-    x = graph.reshape(graph.cast(x, symbol.dtype), (count, n, n))
-    return graph.reshape(_exponentials(graph, x), symbol.shape)
+    return _exponentials(graph, symbol, exponentials, (x,), 0)
 
 
-def _exponentials(graph, x):
-    """The exponentials: the first of six matrices of scratch space."""
-    count, n, _ = x.shape
-    room = graph.call((count, 6, n, n), x.dtype, (x,), exponentials, (count, n))
-    axes = [Axis(0, 0, 1), Axis(None, 0, 0), Axis(1, 0, 1), Axis(2, 0, 1)]
-    return graph.view(room, axes, (count, n, n))
+def exponential_along(graph, symbol, x, direction):
+    return _exponentials(graph, symbol, exponentials_along, (x, direction), 1)
+
+
+def _exponentials(graph, symbol, function, operands, block):
+    """Results of functions of matrices: blocks that are side by side, behind scratch space."""
+    shape, n, count = symbol.shape, symbol.shape[-1], math.prod(symbol.shape[:-2])
+    operands = [
+        graph.reshape(graph.broadcast(graph.cast(x, symbol.dtype), shape), (count, n, n))
+        for x in operands
+    ]
+    lanes = lanes_for(count, n)
+    room = room_for(n, lanes)
+    rows, columns = room + count * n, n * len(operands)
+    out = graph.call((rows, columns), symbol.dtype, operands, function, (count, n, lanes))
+    axes = [Axis(0, room, 1), Axis(1, block * n, 1)]
+    return graph.reshape(graph.view(out, axes, (count * n, n)), shape)

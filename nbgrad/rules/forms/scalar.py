@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...core.symbols import Symbol
+from ...errors import ArgumentError, IntegerOverflow
 from ..dtypes import BOOL, INT, kind_of
 
 
@@ -24,7 +25,7 @@ def elementwise(primitive: Any, graph: Any, symbol: Symbol, args: tuple) -> Any:
     if whole and primitive.requires:
         condition, message = primitive.requires
         holds = graph.map(condition, typed, BOOL, symbol.shape)
-        graph.require_all(holds, ValueError, f"{primitive.name}: {message}{symbol.place}")
+        graph.require_all(holds, ArgumentError, f"{primitive.name}: {message}{symbol.place}")
     if (whole and result != BOOL) or (primitive.differentiable and dtype == BOOL):
         return graph.whole(body, typed, dtype, symbol.shape)
     return graph.map(body, typed, dtype, symbol.shape)
@@ -45,7 +46,7 @@ def _typed(graph: Any, symbol: Symbol, x: Any, value: Any, dtype: np.dtype) -> A
         if not isinstance(x, Symbol):
             if not low <= x <= high:
                 primitive: Any = symbol.primitive
-                raise OverflowError(
+                raise IntegerOverflow(
                     f"{primitive.name}: Python integer {x} out of bounds for {dtype}{symbol.place}"
                 )
         else:
@@ -53,7 +54,7 @@ def _typed(graph: Any, symbol: Symbol, x: Any, value: Any, dtype: np.dtype) -> A
             fits = (graph.map("x >= y", (value, graph.full(low, (), INT)), BOOL),
                     graph.map("x <= y", (value, most), BOOL))  # fmt: skip
             message = f"a Python integer is out of bounds for {dtype}{symbol.place}"
-            graph.require_all(graph.map("x & y", fits, BOOL), OverflowError, message)
+            graph.require_all(graph.map("x & y", fits, BOOL), IntegerOverflow, message)
     return graph.cast(value, dtype)
 
 

@@ -15,7 +15,7 @@ from ...core.array import implements
 from ...core.memory import view
 from ...core.primitive import shape_of
 from ...core.steps import ReadOnly
-from ...errors import DimensionMismatch
+from ...errors import ArgumentError, ArgumentTypeError, DimensionMismatch
 from ...runtime.kinds import is_a
 from .products import summed
 
@@ -34,7 +34,7 @@ def einsum(*operands, optimize: Any = True):
         arrays = operands[: len(operands) // 2 * 2 : 2]
         given = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else ())]
         if not arrays or not all(_is_labels(labels) for labels in given):
-            raise TypeError(
+            raise ArgumentTypeError(
                 "einsum: give a text of subscripts first, as in einsum('ij,jk->ik', x, y), or "
                 "behind each array a list of whole numbers that name its axes"
             )
@@ -99,9 +99,9 @@ def _plan(notation: tuple, shapes: tuple, order: Any):
     try:
         inputs, output, _ = parse_einsum_input(parsed, shapes=True)
     except KeyError as error:
-        raise ValueError(f"einsum: no array has the axis {error} of the result") from None
+        raise ArgumentError(f"einsum: no array has the axis {error} of the result") from None
     except ValueError as error:
-        raise ValueError(f"einsum: {error}") from None
+        raise ArgumentError(f"einsum: {error}") from None
     listed = inputs.split(",")
     sizes: dict[str, int] = {}
     for labels, shape in zip(listed, shapes, strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.array import implements
 from ...core.primitive import Aval, bind, shape_of
-from ...errors import DimensionMismatch
+from ...errors import DimensionMismatch, NoRuleError
 from ...ir.reductions import PRODUCT, SUM
 from ...kernels.shapes import broadcast
 from .. import batching
@@ -162,7 +162,7 @@ def pinv(a, rcond=None, hermitian=False):
     Raises NotImplementedError for `rcond` and `hermitian`.
     """
     if rcond is not None or hermitian:
-        raise NotImplementedError(
+        raise NoRuleError(
             "pinv: rcond and hermitian have no derivative rule; leave them out, or use x.data for "
             "the value"
         )

@@ -22,7 +22,6 @@ from ..dtypes import float_type
 from ..families import Custom, definite, sample
 from ..families.arrays import zeros_like
 from ..forms import matrices as forms
-from ..forms.recorded import recorded
 from ..layout import given
 from .matmul import swap
 from .matrices import floats, require_square
@@ -146,10 +145,6 @@ def _exponential_along(x, direction):
     return over_stacks(_frechet, x.shape[-2:], x, direction)
 
 
-def _expm_corner(x, direction):
-    return _corner(partial(bind, expm_row), x, direction)
-
-
 def _exponential_back(x, out, ct):
     return _frechet(x.T, ct)
 
@@ -165,7 +160,7 @@ def _logarithm_back(x, out, ct):
 
 _SCHUR = "it needs Schur factors, which compiled programs do not compute"
 _SLOW = "the derivative is a function of matrices of twice the rows"
-_expm_along = _derivative("expm", _exponential_along, form=recorded(_expm_corner), slow=_SLOW)
+_expm_along = _derivative("expm", _exponential_along, form=forms.exponential_along)
 _sqrtm_along = _derivative("sqrtm", partial(_corner, _stacked(_real("sqrtm"))), eager_only=_SCHUR)
 _logm_along = _derivative("logm", partial(_corner, _stacked(_real("logm"))), eager_only=_SCHUR)
 expm_row = _row("expm", _exponential, _exponential_back, _expm_along, form=forms.exponential)

@@ -39,9 +39,9 @@ def _have_one_triangle(x):
     size, lower = np.abs(x), np.tri(rows, k=-1)
     least, below, above = (
         np.sum(part, (-2, -1), keepdims=True)
-        for part in (0.01 / rows * size, size * lower, size * lower.T)
+        for part in (0.01 * size, size * lower, size * lower.T)
     )
-    return np.not_equal(above > least, below > least)
+    return np.not_equal(rows * above > least, rows * below > least)
 
 
 def _has_corners(x) -> bool:

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ...core.array import Array, functions, implements
 from ...core.primitive import shape_of
 from ...core.symbols import is_recorded
-from ...errors import DimensionMismatch, NoRuleError
+from ...errors import DimensionMismatch, MatrixError, NoRuleError
 from ...kernels import shapes
 from ..dtypes import float_type, linalg_type
 from ..layout import given
@@ -184,7 +184,9 @@ def cond(x, p=None):
     """
     x = given(x)
     if 0 in shape_of(x):
-        raise np.linalg.LinAlgError(f"cond: the shape {shape_of(x)} is that of an empty array")
+        raise MatrixError(
+            f"cond: the shape {shape_of(x)} is that of an empty array", code="NB-EMPTY"
+        )
     if p in (None, 2, -2):
         s = np.linalg.svdvals(x)
         size, out = s[..., 0], s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.primitive import Aval, bind, shape_of
-from ...errors import DimensionMismatch
+from ...errors import ArgumentError, DimensionMismatch, MatrixError
 from ..dtypes import float_type
 from ..families import definite, sample
 from ..forms import matrices as forms
@@ -66,7 +66,7 @@ def _solve(a, b, *, lower, unit):
         # LAPACK arrays are column-major: pass the transposed matrix, which needs no copy.
         out, info = substitute(a.T, b, lower=not lower, trans=True, unitdiag=unit)
         if info > 0:
-            raise np.linalg.LinAlgError(
+            raise MatrixError(
                 f"solve_triangular: a singular matrix: element {info - 1} on its diagonal is 0"
             )
         return out
@@ -133,7 +133,7 @@ def solve_triangular(
     a, b = given(a), given(b)
     require_square("solve_triangular", a)
     if trans not in _TRANSPOSED:
-        raise ValueError(f"solve_triangular: trans={trans!r} must be 0, 1, 2, 'N', 'T' or 'C'")
+        raise ArgumentError(f"solve_triangular: trans={trans!r} must be 0, 1, 2, 'N', 'T' or 'C'")
     if _TRANSPOSED[trans]:
         a, lower = swap(a), not lower
     return right_hand_sides(

@@ -40,27 +40,47 @@ def gammasgn(x):
 
 @implements("scipy.special.exp10")
 def exp10(x):
-    """10**x, elementwise."""
+    """10**x, elementwise.
+
+    >>> round(float(nbgrad.special.exp10(2.0)), 6)
+    100.0
+    """
     return np.power(10.0, x)
 
 
 def cbrt(x):
-    """The cube root, elementwise: `np.cbrt`."""
+    """The cube root, elementwise: `np.cbrt`.
+
+    >>> round(float(nbgrad.special.cbrt(8.0)), 6)
+    2.0
+    """
     return functions[np.cbrt](x)
 
 
 def exp2(x):
-    """2**x, elementwise: `np.exp2`."""
+    """2**x, elementwise: `np.exp2`.
+
+    >>> round(float(nbgrad.special.exp2(3.0)), 6)
+    8.0
+    """
     return functions[np.exp2](x)
 
 
 def expm1(x):
-    """exp(x) - 1, elementwise, accurate near 0: `np.expm1`."""
+    """exp(x) - 1, elementwise, accurate near 0: `np.expm1`.
+
+    >>> float(nbgrad.special.expm1(1e-10))
+    1.00000000005e-10
+    """
     return functions[np.expm1](x)
 
 
 def log1p(x):
-    """log(1 + x), elementwise, accurate near 0: `np.log1p`."""
+    """log(1 + x), elementwise, accurate near 0: `np.log1p`.
+
+    >>> float(nbgrad.special.log1p(1e-10))
+    9.999999999500001e-11
+    """
     return functions[np.log1p](x)
 
 
@@ -109,7 +129,11 @@ def softmax(x, axis=None):
 
 
 def log_softmax(x, axis=None):
-    """The logarithm of `softmax(x, axis)`, accurate where that is small."""
+    """The logarithm of `softmax(x, axis)`, accurate where that is small.
+
+    >>> nbgrad.special.log_softmax(np.array([0.0, 1.0])).round(6)
+    array([-1.313262, -0.313262])
+    """
     return _along(nbgrads.logsoftmax, x, axis)
 
 

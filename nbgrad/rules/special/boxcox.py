@@ -62,7 +62,11 @@ def boxcox(x, lmbda) -> Any:
     notes="boxcox of 1 + x, accurate near 0",
 )  # fmt: skip
 def boxcox1p(x, lmbda) -> Any:
-    """boxcox(1 + x, lmbda), elementwise, accurate near 0."""
+    """boxcox(1 + x, lmbda), elementwise, accurate near 0.
+
+    >>> round(float(nbgrad.special.boxcox1p(1.0, 0.5)), 6)
+    0.828427
+    """
 
 
 @scipy_function(
@@ -72,7 +76,11 @@ def boxcox1p(x, lmbda) -> Any:
     notes="(1 + power * x)**(1 / power), and exp(x) for a power of 0",
 )  # fmt: skip
 def inv_boxcox(y, lmbda) -> Any:
-    """The inverse of `boxcox` in its first argument, elementwise."""
+    """The inverse of `boxcox` in its first argument, elementwise.
+
+    >>> round(float(nbgrad.special.inv_boxcox(1.0, 0.5)), 6)
+    2.25
+    """
 
 
 @scipy_function(
@@ -82,4 +90,8 @@ def inv_boxcox(y, lmbda) -> Any:
     notes="inv_boxcox minus 1, accurate near 0",
 )  # fmt: skip
 def inv_boxcox1p(y, lmbda) -> Any:
-    """The inverse of `boxcox1p` in its first argument, elementwise."""
+    """The inverse of `boxcox1p` in its first argument, elementwise.
+
+    >>> round(float(nbgrad.special.inv_boxcox1p(1.0, 0.5)), 6)
+    1.25
+    """

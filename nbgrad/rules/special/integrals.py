@@ -14,7 +14,11 @@ from ..families import Interval, elementwise, positive, scipy_function
     notes="nan below 0, where it is complex",
 )  # fmt: skip
 def exp1(z) -> Any:
-    """The integral of exp(-t) / t from z to infinity, elementwise, for real numbers."""
+    """The integral of exp(-t) / t from z to infinity, elementwise, for real numbers.
+
+    >>> round(float(nbgrad.special.exp1(1.0)), 6)
+    0.219384
+    """
 
 
 @scipy_function(
@@ -22,7 +26,11 @@ def exp1(z) -> Any:
     notes="-inf at 0, with derivative inf from the right",
 )  # fmt: skip
 def expi(x) -> Any:
-    """The principal value of the integral of exp(t) / t from -infinity to x, elementwise."""
+    """The principal value of the integral of exp(t) / t from -infinity to x, elementwise.
+
+    >>> round(float(nbgrad.special.expi(1.0)), 6)
+    1.895118
+    """
 
 
 def _lambertw(x, *, k):

@@ -36,7 +36,11 @@ def erfcx(x) -> Any:
 
 @scipy_function("ndtr(x)", reals, lambda x, out: _ONE_OVER_ROOT_2PI * np.exp(-0.5 * x * x))
 def ndtr(x) -> Any:
-    """The distribution function of the standard normal distribution, elementwise."""
+    """The distribution function of the standard normal distribution, elementwise.
+
+    >>> round(float(nbgrad.special.ndtr(1.0)), 6)
+    0.841345
+    """
 
 
 def _log_ndtr_slope(x, out):
@@ -71,12 +75,20 @@ def erfinv(y) -> Any:
 
 @scipy_function("erfcinv(x)", Interval(0.1, 1.9), _inverse_slope(-1 / _TWO_OVER_ROOT_PI, 1.0))
 def erfcinv(y) -> Any:
-    """The inverse of `erfc`, elementwise."""
+    """The inverse of `erfc`, elementwise.
+
+    >>> round(float(nbgrad.special.erfcinv(0.5)), 6)
+    0.476936
+    """
 
 
 @scipy_function("ndtri(x)", Interval(0.1, 0.9), _inverse_slope(1 / _ONE_OVER_ROOT_2PI, 0.5))
 def ndtri(y) -> Any:
-    """The inverse of `ndtr`, elementwise: quantiles of the standard normal distribution."""
+    """The inverse of `ndtr`, elementwise: quantiles of the standard normal distribution.
+
+    >>> round(float(nbgrad.special.ndtri(0.975)), 6)
+    1.959964
+    """
 
 
 def _t_density(df, t):

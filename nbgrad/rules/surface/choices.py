@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.array import Array, implements
 from ...core.primitive import shape_of
-from ...errors import NoRuleError
+from ...errors import ArgumentError, ArgumentTypeError, DtypeError, EmptyError, OutError
 from ...runtime.kinds import is_a
 from ..dtypes import BOOL
 from ..layout import array
@@ -21,13 +21,13 @@ def _given(x):
 def select(condlist, choicelist, default=0):
     """Elements of the first choice whose condition is true, else of `default`."""
     if len(condlist) != len(choicelist):
-        raise ValueError("select: the lists of conditions and choices differ in length")
+        raise ArgumentError("select: the lists of conditions and choices differ in length")
     if not condlist:
-        raise ValueError("select: needs at least one condition")
+        raise EmptyError("select: needs at least one condition")
     out = _given(default)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         if getattr(condition, "dtype", BOOL) != BOOL:
-            raise TypeError("select: a condition must be an array of bools")
+            raise DtypeError("select: a condition must be an array of bools")
         out = np.where(condition, _given(choice), out)
     return out
 
@@ -36,20 +36,23 @@ def select(condlist, choicelist, default=0):
 def choose(a, choices, out=None, mode="raise"):
     """Elements of the choices selected by the indices `a`."""
     if out is not None:
-        raise NoRuleError("choose: out=... cannot be written to: use what it returns")
+        raise OutError("choose: out=... cannot be written to: use what it returns")
     choices = list(choices)
     a, n = _given(a), len(choices)
     a = a if hasattr(a, "dtype") else np.asarray(a)
     if a.dtype.kind not in "iub":
-        raise TypeError(f"choose: the numbers of choices are {a.dtype}; they must be integers")
+        raise ArgumentTypeError(
+            f"choose: the numbers of choices are {a.dtype}; they must be integers",
+            code="NB-INTEGER",
+        )
     if mode == "wrap":
         a = a % n
     elif mode == "clip":
         a = np.clip(a, 0, n - 1)
     elif mode != "raise":
-        raise ValueError(f"choose: mode={mode!r} must be 'raise', 'wrap' or 'clip'")
+        raise ArgumentError(f"choose: mode={mode!r} must be 'raise', 'wrap' or 'clip'")
     elif is_a(a, np.ndarray) and np.any((a < 0) | (a >= n)):
-        raise ValueError(f"choose: invalid entry in the numbers of {n} choices")
+        raise ArgumentError(f"choose: invalid entry in the numbers of {n} choices")
     chosen = _given(choices[-1])
     for k in range(n - 2, -1, -1):
         chosen = np.where(np.equal(a, k), _given(choices[k]), chosen)
@@ -68,7 +71,9 @@ def piecewise(x, condlist, funclist, *args, **kw):
             condlist[i] for i in range(len(condlist))
         ]  # fmt: skip
     elif not is_a(condlist, (list, tuple, bool, np.bool_)):
-        raise TypeError(f"piecewise: conditions in a {type(condlist).__name__}: give a list")
+        raise ArgumentTypeError(
+            f"piecewise: conditions in a {type(condlist).__name__}: give a list"
+        )
     elif is_a(condlist, (bool, np.bool_)) or (
         len(condlist) and is_a(condlist[0], (bool, np.bool_)) and shape_of(x) != ()
     ):
@@ -80,7 +85,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
             rest = np.logical_and(rest, np.logical_not(condition))
         condlist = [*condlist, rest]
     elif len(funclist) != n:
-        raise ValueError(f"piecewise: with {n} conditions, either {n} or {n + 1} functions are "
+        raise ArgumentError(f"piecewise: with {n} conditions, either {n} or {n + 1} functions are "
                          f"expected, not {len(funclist)}")  # fmt: skip
     out = np.zeros(shape_of(x), x.dtype)
     for condition, function in zip(condlist, funclist, strict=True):
@@ -96,7 +101,7 @@ _places = on_shared_values(np.flatnonzero)
 def compress(condition, a, axis=None):
     """Elements of `a` along `axis` where the condition is true, by its current values."""
     if len(shape_of(condition)) != 1:
-        raise ValueError("compress: the condition has one axis")
+        raise ArgumentError("compress: the condition has one axis")
     return np.take(_given(a), _places(condition), axis)
 
 

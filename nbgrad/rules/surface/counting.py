@@ -6,7 +6,7 @@ from ...core.array import Array, implements
 from ...core.functions import items_of
 from ...core.primitive import bind, shape_of
 from ...core.symbols import noted
-from ...errors import DimensionMismatch, NoRuleError
+from ...errors import ArgumentError, DimensionMismatch, NoRuleError
 from ...runtime.kinds import is_a
 from ..index import scatter
 from ..layout import array, given
@@ -34,7 +34,9 @@ def bincount(x, /, weights=None, minlength=0):
             "both have one axis, of one length"
         )
     if places.size and (places.dtype.kind not in "iu" or places.min() < 0):
-        raise ValueError("bincount: 'list' argument must be of whole numbers that are not negative")
+        raise ArgumentError(
+            "bincount: 'list' argument must be of whole numbers that are not negative"
+        )
     length = max(int(places.max(initial=-1)) + 1, minlength)
     floats = weights.astype(np.float64)
     return bind(scatter, floats, shape=(length,), index=places.astype(np.intp))
@@ -90,11 +92,11 @@ def digitize(x, bins, right: bool = False):
     if not is_a(edges, np.ndarray):
         return on_values(np.digitize)(x, bins, right)
     if edges.ndim != 1:
-        raise ValueError(f"digitize: bins of shape {edges.shape}; they have one axis")
+        raise ArgumentError(f"digitize: bins of shape {edges.shape}; they have one axis")
     steps = np.diff(noted(edges))  # these determine the side
     side = "left" if right else "right"
     if np.all(steps >= 0):
         return searchsorted(edges, x, side)
     if np.all(steps <= 0):
         return len(edges) - searchsorted(edges[::-1], x, "left" if side == "right" else "right")
-    raise ValueError("bins must be monotonically increasing or decreasing")
+    raise ArgumentError("bins must be monotonically increasing or decreasing")

@@ -7,6 +7,7 @@ from ...core.array import implements
 from ...core.memory import view
 from ...core.primitive import bind, shape_of
 from ...core.steps import ReadOnly
+from ...errors import ArgumentError
 from ...kernels import shapes
 from ..index import scatter
 
@@ -23,7 +24,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     """The diagonal of the matrices along two axes, as the last axis of the result."""
     shape = shape_of(a)
     if len(shape) < 2:
-        raise ValueError(f"diagonal: the shape {shape} has fewer than the two axes of a matrix")
+        raise ArgumentError(f"diagonal: the shape {shape} has fewer than the two axes of a matrix")
     whole = a
     first, second = normalize_axis_tuple((axis1, axis2), len(shape), "diagonal")
     if (first, second) != (len(shape) - 2, len(shape) - 1):
@@ -46,7 +47,7 @@ def diag(v, k=0):
     if len(shape) == 2:
         return diagonal(v, k)
     if len(shape) != 1:
-        raise ValueError(f"diag: input must be 1- or 2-d, not of shape {shape}")
+        raise ArgumentError(f"diag: input must be 1- or 2-d, not of shape {shape}")
     k = shapes.whole(k, "diag: k")
     length = shape[0] + abs(k)
     return bind(scatter, v, shape=(length, length), index=_on_diagonal(length, length, k))

@@ -11,7 +11,14 @@ from ...core.array import Array, implements
 from ...core.fillable import highest
 from ...core.memory import copied
 from ...core.primitive import Aval, bind, shape_of
-from ...errors import DimensionMismatch, NoRuleError
+from ...errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DimensionMismatch,
+    EmptyError,
+    IndexOutOfBounds,
+    NoRuleError,
+)
 from ...kernels import shapes
 from ...runtime.kinds import is_a
 from .. import batching
@@ -25,7 +32,9 @@ from ..select import on_shared_values
 
 def _require_positions(op: str, obj) -> None:
     if isinstance(obj, Array):
-        raise NoRuleError(f"{op}: positions are whole numbers: give it plain ones")
+        raise NoRuleError(
+            f"{op}: positions are whole numbers: give it plain ones", code="NB-INTEGER"
+        )
 
 
 def _line(arr, axis, op: str):
@@ -48,7 +57,7 @@ def delete(arr, obj, axis=None):
     n = shape_of(arr)[axis]
     if _is_single(obj):
         if not -n <= obj < n:
-            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
+            raise IndexOutOfBounds(f"index {obj} is out of bounds for axis {axis} with size {n}")
         place = int(obj) % n
         return joined((arr,), [(0, 0, place, 1), (0, place + 1, n - place - 1, 1)], axis)
     return taken(arr, np.delete(np.arange(n), obj), axis)
@@ -59,7 +68,9 @@ def insert(arr, obj, values, axis=None):
     """`arr` with `values` before the positions `obj` along `axis`."""
     _require_positions("insert", obj)
     if is_a(obj, (bool, np.bool_)):
-        raise TypeError("insert: a truth is no position: give a whole number")
+        raise ArgumentTypeError(
+            "insert: a truth is no position: give a whole number", code="NB-INTEGER"
+        )
     arr, axis = _line(arr, axis, "insert")
     values = given(values)
     shape, n = shape_of(arr), shape_of(arr)[axis]
@@ -88,7 +99,7 @@ def resize(a, new_shape):
     a, shape = given(a), new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
     shape = tuple(shapes.whole(n, "resize: a length") for n in shape)
     if any(n < 0 for n in shape):
-        raise ValueError("all elements of `new_shape` must be non-negative")
+        raise ArgumentError("all elements of `new_shape` must be non-negative")
     size = math.prod(shape_of(a))
     if not size:
         return np.zeros(shape, a.dtype)
@@ -100,7 +111,7 @@ def trim_zeros(filt, trim="fb", axis=None):
     """The array without leading and trailing zeros, determined by the current values."""
     filt, trim = given(filt), trim.lower() if isinstance(trim, str) else trim
     if not isinstance(trim, str) or set(trim) - set("fb"):
-        raise ValueError(f"trim_zeros: trim={trim!r} must be made of the letters f and b")
+        raise ArgumentError(f"trim_zeros: trim={trim!r} must be made of the letters f and b")
     shape = shape_of(filt)
     axes = shapes.axes_of(axis, len(shape), "trim_zeros")
     places = on_shared_values(np.argwhere)(filt)
@@ -125,14 +136,14 @@ def _depth(nested: Any) -> tuple[int, int]:
     """The depth of nested lists, and the maximal number of axes of their items. Raises
     ValueError."""
     if isinstance(nested, tuple):
-        raise TypeError("block: lists are blocks, tuples are not")
+        raise ArgumentTypeError("block: lists are blocks, tuples are not")
     if not isinstance(nested, list):
         return 0, len(shape_of(nested))
     if not nested:
-        raise ValueError("block: a list of blocks cannot be empty")
+        raise EmptyError("block: a list of blocks cannot be empty")
     inside = [_depth(item) for item in nested]
     if len({depth for depth, _ in inside}) > 1:
-        raise ValueError("block: list depths are mismatched")
+        raise ArgumentError("block: list depths are mismatched")
     return inside[0][0] + 1, max(axes for _, axes in inside)
 
 
@@ -158,7 +169,7 @@ def broadcast_arrays(*args, subok: bool = False):
 def meshgrid(*xi, copy: bool = True, sparse: bool = False, indexing="xy"):
     """Coordinates of a grid from those of its axes."""
     if indexing not in ("xy", "ij"):
-        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+        raise ArgumentError("Valid values for `indexing` are 'xy' and 'ij'.")
     n, lines = len(xi), [np.reshape(given(x), -1) for x in xi]
     places = list(range(n))
     if indexing == "xy" and n > 1:
@@ -189,7 +200,7 @@ class _Joins:
         for part in key if isinstance(key, tuple) else (key,):
             if isinstance(part, str):
                 if not re.fullmatch(r"-?\d+(,-?\d+){0,2}", part):
-                    raise ValueError(
+                    raise ArgumentError(
                         f"a directive such as {part!r} is for np.r_: join by np.concatenate"
                     )
                 axis, least, first = (
@@ -223,7 +234,7 @@ def spaced(part: slice) -> Any:
     start = 0.0 if part.start is None else part.start
     if isinstance(part.step, complex):
         return np.linspace(start, part.stop, int(abs(part.step)))
-    raise TypeError(
+    raise ArgumentTypeError(
         "np.mgrid and np.r_: a range between tracked ends has no fixed length: give the number of "
         "points, as in np.r_[a:b:5j]"
     )
@@ -292,7 +303,7 @@ def hcat(*arrays):
            [2., 0., 1.]])
     """
     if not arrays:
-        raise ValueError("hcat: need at least one array")
+        raise EmptyError("hcat: need at least one array")
     arrays = [given(a) for a in arrays]
     full = [s if len(s) > 1 else (math.prod(s), 1) for s in map(shape_of, arrays)]
     if len({(shape[0], *shape[2:]) for shape in full}) > 1:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.array import Array, implements
 from ...core.primitive import shape_of
-from ...errors import DimensionMismatch
+from ...errors import ArgumentError, DimensionMismatch, coded
 from ...kernels import shapes
 from ...runtime.kinds import is_a
 from ..layout import given
@@ -35,7 +35,9 @@ def average(a, axis=None, weights=None, returned: bool = False, *, keepdims: boo
     weights = np.broadcast_to(weights, shape)
     total = np.sum(weights, axis=axes, keepdims=keepdims)
     if is_a(total, np.ndarray) and np.any(total == 0):
-        raise ZeroDivisionError("average: weights sum to zero, so they cannot be normalized")
+        raise ZeroDivisionError(
+            coded("average: weights sum to zero, so they cannot be normalized", "NB-VALUE")
+        )
     mean = np.sum(a * weights, axis=axes, keepdims=keepdims) / total
     return (mean, np.broadcast_to(total, shape_of(mean))) if returned else mean
 
@@ -51,7 +53,7 @@ def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof=None, fweights=
     x = x.astype(np.float64 if dtype is None else dtype)
     aweights = aweights if aweights is None else given(aweights)
     if ddof is not None and ddof != int(ddof):
-        raise ValueError("cov: ddof must be a whole number")
+        raise ArgumentError("cov: ddof must be a whole number")
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = _weights(fweights, aweights, shape_of(x)[1])
     if weights is None:
@@ -77,7 +79,7 @@ def _nonzero(divisor) -> bool:
 def _variables(m, rowvar: bool):
     m = given(m)
     if len(shape_of(m)) > 2:
-        raise ValueError("m has more than 2 dimensions")
+        raise ArgumentError("m has more than 2 dimensions")
     if len(shape_of(m)) < 2:
         return np.reshape(m, (1, -1))
     return m if rowvar or shape_of(m)[0] == 1 else np.transpose(m)

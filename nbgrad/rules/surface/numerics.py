@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ...core.array import Array, implements
 from ...core.primitive import shape_of
-from ...errors import DimensionMismatch
+from ...errors import ArgumentError, ArgumentTypeError, DimensionMismatch, DtypeError, EmptyError
 from ...kernels import shapes
 from ...runtime.kinds import is_a
 from ..dtypes import float_type
@@ -37,7 +37,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
     parts = [None if x is None else np.reshape(given(x), -1) for x in (to_begin, to_end)]
     for name, x in zip(("to_begin", "to_end"), parts, strict=True):
         if x is not None and not np.can_cast(x.dtype, out.dtype, "same_kind"):
-            raise TypeError(f"ediff1d: {name} of dtype {x.dtype} is not that of {out.dtype}")
+            raise DtypeError(f"ediff1d: {name} of dtype {x.dtype} is not that of {out.dtype}")
     parts = [x if x is None else x.astype(out.dtype) for x in parts]
     found = [x for x in (parts[0], out, parts[1]) if x is not None]
     return np.concatenate(found) if len(found) > 1 else out
@@ -53,12 +53,12 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     n = len(shape)
     axes = range(n) if axis is None else normalize_axis_tuple(axis, n, "gradient")
     if edge_order not in (1, 2):
-        raise ValueError("'edge_order' greater than 2 not supported")
+        raise ArgumentError("'edge_order' greater than 2 not supported")
     if len(varargs) not in (0, 1, len(axes)):
-        raise TypeError("gradient: invalid number of arguments")
+        raise ArgumentTypeError("gradient: invalid number of arguments")
     steps = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
     if len(varargs) == 1 and len(axes) > 1 and shape_of(given(varargs[0])):
-        raise ValueError("gradient: when 1d, distances must match the length of the axis")
+        raise ArgumentError("gradient: when 1d, distances must match the length of the axis")
     found = [_slope(f, at, h, edge_order) for at, h in zip(axes, steps, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -66,12 +66,13 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 def _slope(f, axis: int, h: Any, edge_order: int):
     n, ndim = shape_of(f)[axis], len(shape_of(f))
     if n < edge_order + 1:
-        raise ValueError("gradient: the shape is too small: at least (edge_order + 1) elements are "
-                         "required")  # fmt: skip
+        raise ArgumentError(
+            "gradient: the shape is too small: at least (edge_order + 1) elements are required"
+        )
     h = h if is_a(h, (float, int)) else given(h)
     if shape_of(h):
         if shape_of(h) != (n,):
-            raise ValueError(
+            raise ArgumentError(
                 f"gradient: the coordinates have the shape {shape_of(h)}, the axis the length {n}"
             )
         h = diff(h.astype(float_type(h.dtype)))
@@ -144,11 +145,11 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         )
     n = shape_of(xp)[0]
     if not n:
-        raise ValueError("array of sample points is empty")
+        raise EmptyError("array of sample points is empty")
     x, xp, fp = (z.astype(np.float64) for z in (x, xp, fp))
     if period is not None:
         if period == 0:
-            raise ValueError("period must be a non-zero value")
+            raise ArgumentError("period must be a non-zero value")
         period = abs(period)
         x, xp = np.mod(x, period), np.mod(xp, period)
         order = np.argsort(xp)
@@ -195,7 +196,7 @@ def _spaced(start, stop, num: int, endpoint: bool):
     """Evenly spaced numbers along a new first axis, and the step."""
     num = shapes.whole(num, "linspace: num")
     if num < 0:
-        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+        raise ArgumentError(f"Number of samples, {num}, must be non-negative.")
     start, stop = _floats_alike(start, stop)
     step = (stop - start) / max(num - endpoint, 1)
     if num - endpoint <= 0:
@@ -227,7 +228,7 @@ def geomspace(start, stop, num=50, endpoint: bool = True, dtype=None, axis=0):
     start, stop = _float(start), _float(stop)
     sign = np.sign(stopped(start))
     if is_a(sign, np.ndarray) and np.any(sign == 0):
-        raise ValueError("Geometric sequence cannot include zero")
+        raise ArgumentError("Geometric sequence cannot include zero")
     low, high = np.log10(start * sign), np.log10(stop * sign)
     exponents = _spaced(low, high, num, bool(endpoint))[0]
     out = np.power(10.0, exponents) * sign
@@ -254,7 +255,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     axis = normalize_axis_index(axis, n, "apply_along_axis")
     lead = shape_of(arr)[:axis] + shape_of(arr)[axis + 1 :]
     if 0 in lead:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+        raise ArgumentError("Cannot apply_along_axis when any iteration dimensions are 0")
     lines = np.reshape(np.moveaxis(arr, axis, -1), (math.prod(lead), shape_of(arr)[axis]))
     made = [func1d(lines[i], *args, **kwargs) for i in range(math.prod(lead))]
     made = [x if isinstance(x, Array) else np.asarray(x) for x in made]

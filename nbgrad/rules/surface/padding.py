@@ -8,6 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from ...core.array import implements
 from ...core.primitive import bind, shape_of
 from ...core.symbols import noted
+from ...errors import ArgumentError, ArgumentTypeError, EmptyError, NoRuleError
 from ..index import scatter
 from ..runs import taken
 from ..select import are_whole
@@ -25,13 +26,13 @@ _OPTIONS = {
 def pad(array, pad_width, mode: Any = "constant", **kwargs):
     """The padded array, in every mode of np.pad but user-defined functions."""
     if callable(mode):
-        raise NotImplementedError(
+        raise NoRuleError(
             "pad: a function for mode writes in place: put the parts together by np.concatenate"
         )
     if mode not in _OPTIONS:
-        raise ValueError(f"pad: mode={mode!r} must be one of {', '.join(sorted(_OPTIONS))}")
+        raise ArgumentError(f"pad: mode={mode!r} must be one of {', '.join(sorted(_OPTIONS))}")
     if unknown := set(kwargs) - _OPTIONS[mode]:
-        raise ValueError(f"pad: unsupported keywords for mode {mode!r}: {', '.join(unknown)}")
+        raise ArgumentError(f"pad: unsupported keywords for mode {mode!r}: {', '.join(unknown)}")
     widths = _widths(pad_width, len(shape_of(array)))
     if mode in ("constant", "empty"):
         return _constant(array, widths, **kwargs)
@@ -39,7 +40,7 @@ def pad(array, pad_width, mode: Any = "constant", **kwargs):
         n = shape_of(array)[axis]
         if before or behind:
             if not n:
-                raise ValueError(f"pad: can't extend empty axis {axis} using mode {mode!r}")
+                raise EmptyError(f"pad: can't extend empty axis {axis} using mode {mode!r}")
             array = _padded(array, axis, n, (before, behind), mode, kwargs, len(widths))
     return array
 
@@ -51,9 +52,9 @@ def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
         pad_width = [np.broadcast_to(given.get(axis, 0), 2) for axis in range(ndim)]
     widths = np.asarray(noted(pad_width))
     if widths.dtype.kind not in "iu" and widths.size:
-        raise TypeError("`pad_width` must be of integral type.")
+        raise ArgumentTypeError("`pad_width` must be of integral type.")
     if (widths < 0).any():
-        raise ValueError("index can't contain negative values")
+        raise ArgumentError("index can't contain negative values")
     return [(int(a), int(b)) for a, b in np.broadcast_to(widths, (ndim, 2))]
 
 
@@ -123,7 +124,7 @@ def _statistics(x, axis, n, widths, mode, lengths, ndim):
     for behind, (length, width) in enumerate(zip(ends, widths, strict=True)):
         count = n if length is None else min(int(length), n)
         if not count:
-            raise ValueError("stat_length of 0 yields no value for padding")
+            raise EmptyError("stat_length of 0 yields no value for padding")
         chunk = _part(x, axis, n - count, n) if behind else _part(x, axis, 0, count)
         number = _STATISTICS[mode](chunk, axis=axis, keepdims=True)
         if number.dtype != x.dtype:  # a mean of integers is rounded

@@ -7,7 +7,7 @@ import numpy as np
 from ...core import memory
 from ...core.array import Array, implements
 from ...core.primitive import shape_of
-from ...errors import NoRuleError, require_unmasked
+from ...errors import ArgumentTypeError, OutError, require_unmasked
 from ..dtypes import type_of
 from ..families import zeros_like
 from ..nondiff import stopped
@@ -66,7 +66,7 @@ def _number(x: Any) -> Any:
 def fix(x, out=None):
     """x rounded towards 0; derivative 0."""
     if out is not None:
-        raise NoRuleError("np.fix(out=...) cannot write into or from a tracked array; use the "
+        raise OutError("np.fix(out=...) cannot write into or from a tracked array; use the "
                           "returned array")  # fmt: skip
     return np.trunc(x)
 
@@ -104,7 +104,9 @@ def ldexp(x1, x2):
     """x1 * 2**x2, for integers `x2`."""
     x2 = x2 if hasattr(x2, "dtype") else np.asarray(x2, np.int64 if type(x2) is int else None)
     if x2.dtype.kind not in "iub":
-        raise TypeError(f"ldexp: the exponents are {x2.dtype}; they are whole numbers")
+        raise ArgumentTypeError(
+            f"ldexp: the exponents are {x2.dtype}; they are whole numbers", code="NB-INTEGER"
+        )
     dtype = type_of(np.ldexp, getattr(x1, "dtype", x1), x2.dtype)
     half = x2 // 2  # two factors, which do not overflow if the result does not
     first, second = np.exp2(half.astype(dtype)), np.exp2((x2 - half).astype(dtype))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.array import implements
 from ...core.primitive import bind, shape_of
-from ...errors import DimensionMismatch, NoRuleError
+from ...errors import ArgumentError, ArgumentTypeError, DimensionMismatch, NoRuleError
 from ...kernels import shapes
 from ..convolutions import convolve, whole_or_given
 from ..dtypes import common_type, float_type
@@ -85,7 +85,7 @@ def polyder(p, m=1):
     """The coefficients of the derivative, `m` times."""
     p, m = _given(p, "polyder"), shapes.whole(m, "polyder: m")
     if m < 0:
-        raise ValueError("Order of derivative must be positive (see polyint)")
+        raise ArgumentError("Order of derivative must be positive (see polyint)")
     for _ in range(min(m, shape_of(p)[0] + 1)):  # no coefficients are left
         n = shape_of(p)[0] - 1
         p = p[:-1] * np.arange(n, 0, -1)
@@ -97,11 +97,11 @@ def polyint(p, m=1, k=None):
     """The coefficients of the integral, `m` times, with `k` as constants."""
     p, m = _given(p, "polyint"), shapes.whole(m, "polyint: m")
     if m < 0:
-        raise ValueError("Order of integral must be positive (see polyder)")
+        raise ArgumentError("Order of integral must be positive (see polyder)")
     k = np.zeros(m) if k is None else _given(k, "polyint")
     k = k if shape_of(k)[0] != 1 else np.broadcast_to(k, (m,))
     if shape_of(k)[0] < m:
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+        raise ArgumentError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for i in range(m):
         n = shape_of(p)[0]
         divided = p / np.arange(n, 0, -1)
@@ -147,7 +147,7 @@ def vander(x, N=None, increasing: bool = False):
     """Columns of powers of x, highest first."""
     x = x if hasattr(x, "dtype") else array(x)
     if len(shape_of(x)) != 1:
-        raise ValueError("x must be a one-dimensional array or sequence.")
+        raise ArgumentError("x must be a one-dimensional array or sequence.")
     n = shape_of(x)[0] if N is None else shapes.whole(N, "vander: N")
     x = x.astype(np.promote_types(x.dtype, int))
     if not n:
@@ -167,9 +167,9 @@ def polyfit(x, y, deg, rcond=None, full: bool = False, w=None, cov: Any = False)
     x, y = np.add(x, 0.0), np.add(y, 0.0)
     order = shapes.whole(deg, "polyfit: deg") + 1
     if order < 1:
-        raise ValueError("expected deg >= 0")
+        raise ArgumentError("expected deg >= 0")
     if len(shape_of(x)) != 1 or not shape_of(x)[0] or len(shape_of(y)) not in (1, 2):
-        raise TypeError("expected 1D vector for x, and 1D or 2D array for y")
+        raise ArgumentTypeError("expected 1D vector for x, and 1D or 2D array for y")
     if shape_of(x)[0] != shape_of(y)[0]:
         raise DimensionMismatch(
             f"polyfit: the shapes {shape_of(x)} and {shape_of(y)} differ in their first length"
@@ -197,8 +197,9 @@ def polyfit(x, y, deg, rcond=None, full: bool = False, w=None, cov: Any = False)
     factor: Any = 1.0
     if not (isinstance(cov, str) and cov == "unscaled"):
         if shape_of(x)[0] <= order:
-            raise ValueError("the number of data points must exceed order to scale the covariance "
-                             "matrix")  # fmt: skip
+            raise ArgumentError(
+                "the number of data points must exceed order to scale the covariance matrix"
+            )
         factor = squares / (shape_of(x)[0] - order)
     if len(shape_of(y)) == 1:
         return c, base * factor

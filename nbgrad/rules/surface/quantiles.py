@@ -8,7 +8,8 @@ import numpy as np
 
 from ...core.array import implements
 from ...core.primitive import shape_of
-from ...errors import NoRuleError
+from ...errors import ArgumentError, EmptyError, NoRuleError, OutError
+from ...ir.sizes import is_dynamic
 from ...kernels import shapes
 from ...runtime.kinds import is_a
 from ..dtypes import common_type, float_type
@@ -87,7 +88,7 @@ def _lerp(a, b, t):
 def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     """Quantiles of the elements; with `skip`, ignoring nan."""
     if method not in _METHODS:
-        raise ValueError(f"{op}: method={method!r} must be one of {', '.join(sorted(_METHODS))}")
+        raise ArgumentError(f"{op}: method={method!r} must be one of {', '.join(sorted(_METHODS))}")
     flat, lead, opened = _in_a_row(a, axis, op)
     at_ends = (q.dtype if hasattr(q, "dtype") else np.asarray(q).dtype).kind in "iub"
     if flat.dtype.kind != "f" and not (at_ends or method in _WHOLE):
@@ -99,16 +100,17 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
     dtype = flat.dtype if takes_one else common_type(flat.dtype, other)
     values = stopped(q)
     if is_a(values, np.ndarray) and not np.all(_both(values >= 0, values <= 1)):
-        raise ValueError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
+        raise ArgumentError(f"{op}: quantiles lie between 0 and 1, percentiles between 0 and 100")
     times = shape_of(q)
     if not n and math.prod(times):
-        raise ValueError(f"{op}: the shape {shape_of(a)} has no elements along {axis}")
+        raise EmptyError(f"{op}: the shape {shape_of(a)} has no elements along {axis}")
     place, weight = _METHODS[method]
     ordered = take_along_axis(flat, order_of(flat, len(lead)), -1)
     isnan = np.isnan(flat)
     # One row of quantiles for each row of elements.
     many = np.reshape(q, (*(1,) * len(lead), math.prod(times)))
-    count: Any = n
+    # A named size is a number of the program.
+    count: Any = n if not is_dynamic(n) else n + isnan[..., :1].astype(np.int64) * 0
     if skip:
         count = np.maximum(n - np.sum(isnan, axis=-1, keepdims=True), 1)
     at = np.broadcast_to(place(count, many), (*lead, math.prod(times)))
@@ -131,7 +133,7 @@ def _quantile(op: str, a, q, axis, method: str, keepdims, skip: bool):
 
 def _checked(op: str, out, overwrite_input, weights) -> None:
     if out is not None or overwrite_input:
-        raise NoRuleError(f"{op}: neither out=... nor the input can be written to: use what it "
+        raise OutError(f"{op}: neither out=... nor the input can be written to: use what it "
                         "returns")  # fmt: skip
     if weights is not None:
         raise NoRuleError(

@@ -12,7 +12,8 @@ from ...core.memory import view
 from ...core.primitive import Aval, bind, shape_of
 from ...core.steps import Index
 from ...core.symbols import noted
-from ...errors import DimensionMismatch, require_unmasked
+from ...errors import ArgumentError, ArgumentTypeError, DimensionMismatch, require_unmasked
+from ...ir.sizes import is_dynamic
 from ...kernels import shapes
 from ..dtypes import common_type
 from ..families import Linear, sample
@@ -51,7 +52,15 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     )
     for length, place in zip(lengths, axes, strict=True):
         place = normalize_axis_index(place, ndim)
-        starts = np.arange(shape_of(x)[place] - length + 1)
+        count = shape_of(x)[place] - length + 1
+        if is_dynamic(count):
+            if count < 1:
+                raise ArgumentError("window shape cannot be larger than input array shape")
+            before = (slice(None),) * place
+            parts = [x[(*before, slice(i, i + count))] for i in range(length)]
+            x = np.stack(parts, axis=-1)
+            continue
+        starts = np.arange(count)
         x = np.moveaxis(np.take(x, starts[:, None] + np.arange(length), place), place + 1, -1)
     return x
 
@@ -65,7 +74,7 @@ def squeeze(a, axis=None):
     else:
         axes = normalize_axis_tuple(axis, len(shape), "squeeze")
     if not all(shape[i] == 1 for i in axes):
-        raise ValueError(f"squeeze: not every axis of {axis} has length 1 in the shape {shape}")
+        raise ArgumentError(f"squeeze: not every axis of {axis} has length 1 in the shape {shape}")
     return np.reshape(a, tuple(n for i, n in enumerate(shape) if i not in axes))
 
 
@@ -92,7 +101,7 @@ def array_split(ary, indices_or_sections, axis=0):
     else:
         count = operator.index(indices_or_sections)
         if count <= 0:
-            raise ValueError("number sections must be larger than 0.")
+            raise ArgumentError("number sections must be larger than 0.")
         each, longer = divmod(length, count)
         # Too many parts raise MemoryError before any of them is made.
         stops = list(itertools.accumulate([each + 1] * longer + [each] * (count - longer)))[:-1]
@@ -144,7 +153,7 @@ def repeat(a, repeats, axis=None):
         return np.take(a, np.repeat(np.arange(shape[axis]), repeats), axis)
     times = operator.index(np.asarray(repeats).item())
     if times < 0:
-        raise ValueError("repeats may not contain negative values.")
+        raise ArgumentError("repeats may not contain negative values.")
     before, behind = shape[: axis + 1], shape[axis + 1 :]
     wide = np.broadcast_to(np.reshape(a, (*before, 1, *behind)), (*before, times, *behind))
     return np.reshape(wide, (*shape[:axis], shape[axis] * times, *behind))
@@ -173,7 +182,9 @@ def roll(a, shift, axis=None):
         return np.reshape(roll(np.reshape(a, -1), shift, 0), shape_of(a))
     axes = axis if isinstance(axis, Sequence) else (axis,)
     if isinstance(shift, Array) or any(isinstance(n, Array) for n in axes):
-        raise TypeError("roll: shifts and axes are whole numbers, not tracked arrays")
+        raise ArgumentTypeError(
+            "roll: shifts and axes are whole numbers, not tracked arrays", code="NB-INTEGER"
+        )
     require_unmasked(shift, "roll: the shifts")
     shifts, axes = np.broadcast_arrays(noted(shift), axes)
     listed = [[shapes.whole(n, "roll: a shift or axis") for n in a.flat] for a in (shifts, axes)]

@@ -8,7 +8,7 @@ from ...core.array import Array, implements
 from ...core.fillable import Fillable
 from ...core.functions import no_rule, of_ufunc
 from ...core.primitive import shape_of
-from ...errors import NoRuleError
+from ...errors import ArgumentError, ArgumentTypeError, NoRuleError, OutError
 from ...kernels import shapes
 from ..layout import given
 from .writes import put_out, target_of
@@ -28,7 +28,7 @@ def call(ufunc, inputs, out=None, where=True, dtype=None, casting="same_kind", o
         raise no_rule(name)
     (target,) = out if out is not None and len(out) == 1 else (None,)
     if out is not None and target is None and any(x is not None for x in out):
-        raise NoRuleError(f"{name}(out=...) with two results: use what it returns")
+        raise OutError(f"{name}(out=...) with two results: use what it returns")
     if target is not None and not isinstance(target, (Array, Fillable)):
         target_of(f"{name}(out=...), or an augmented assignment such as +=,", target)
     if where is not True and target is None:
@@ -54,11 +54,11 @@ def _along(ufunc, function, inputs, axis, axes, keepdims):
     name = ufunc.__name__
     reduced = ufunc.signature.endswith("->()")
     if (keepdims or axis is not None) and not reduced:
-        raise TypeError(f"{name}: its results are vectors or matrices: give axes for axis")
+        raise ArgumentTypeError(f"{name}: its results are vectors or matrices: give axes for axis")
     if axes is None:
         axes = [-1 if axis is None else axis] * ufunc.nin
     if len(axes) not in (ufunc.nin + ufunc.nout, ufunc.nin * reduced):
-        raise ValueError(f"{name}: axes {axes}: one entry for each operand and for the result")
+        raise ArgumentError(f"{name}: axes {axes}: one entry for each operand and for the result")
     places = [place if isinstance(place, tuple) else (place,) for place in axes]
     moved = [
         np.moveaxis(given(x), place, range(-len(place), 0))

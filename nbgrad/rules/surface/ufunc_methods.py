@@ -11,7 +11,7 @@ from ...core.array import functions, implements
 from ...core.conversions import FILL
 from ...core.primitive import Aval, bind, shape_of
 from ...core.symbols import noted
-from ...errors import NoRuleError
+from ...errors import ArgumentError, EmptyError, IndexOutOfBounds, NoRuleError, OutError
 from ...kernels import shapes
 from ...runtime.lines import user_line
 from .. import batching
@@ -35,12 +35,12 @@ _ASSOCIATIVE = {
 
 def _two(ufunc, method: str) -> None:
     if ufunc.nin != 2 or ufunc.nout != 1:
-        raise ValueError(f"{ufunc.__name__}.{method}: only of functions of two arguments")
+        raise ArgumentError(f"{ufunc.__name__}.{method}: only of functions of two arguments")
 
 
 def _no_out(ufunc, method: str, out) -> None:
     if out is not None and any(x is not None for x in out):
-        raise NoRuleError(
+        raise OutError(
             f"np.{ufunc.__name__}.{method}(out=...) cannot write a tracked array into a plain one: "
             f"use what it returns, or {FILL}{user_line()}"
         )
@@ -67,7 +67,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     shape = shape_of(array)
     axes = shapes.axes_of(axis, len(shape), name, of_ufunc=True)
     if len(axes) > 1 and ufunc not in _ASSOCIATIVE:
-        raise ValueError(f"{name}: the order of elements matters, so `axis` is one axis")
+        raise ArgumentError(f"{name}: the order of elements matters, so `axis` is one axis")
     kept = [i for i in range(len(shape)) if i not in axes]
     count = math.prod(shape[i] for i in axes)
     flat = np.transpose(array, (*kept, *axes))
@@ -75,7 +75,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     if not count:
         initial = ufunc.identity if initial is None else initial
         if initial is None:
-            raise ValueError(
+            raise EmptyError(
                 f"{name}: the shape {shape} has no elements along {axes}: give initial"
             )
         total = np.full(shape_of(flat)[:-1], initial, flat.dtype)
@@ -170,7 +170,9 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
     n = shape_of(array)[normalize_axis_index(axis, len(shape_of(array)), name)]
     starts = [shapes.whole(i, f"{name}: an index") for i in noted(indices)]
     if any(not 0 <= i < n for i in starts):
-        raise IndexError(f"{name}: an index of {starts} lies outside of an axis of length {n}")
+        raise IndexOutOfBounds(
+            f"{name}: an index of {starts} lies outside of an axis of length {n}"
+        )
     moved, parts = np.moveaxis(array, axis, -1), []
     for i, stop in zip(starts, [*starts[1:], n], strict=True):
         parts.append(reduce(ufunc, moved[..., i : max(stop, i + 1)], -1, dtype))

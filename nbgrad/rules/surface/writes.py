@@ -10,7 +10,16 @@ from ...core.conversions import FILL
 from ...core.fillable import Fillable, highest
 from ...core.functions import functions
 from ...core.primitive import shape_of
-from ...errors import DimensionMismatch, TraceError, UntrackedError
+from ...errors import (
+    ArgumentError,
+    DimensionMismatch,
+    DtypeError,
+    EmptyError,
+    IndexOutOfBounds,
+    PlainArrayError,
+    StaticError,
+    UntrackedError,
+)
 from ...runtime.kinds import is_a
 from ...runtime.lines import user_line
 from ..layout import given
@@ -22,7 +31,7 @@ def target_of(name: str, x: Any, *values: Any) -> Any:
         top = highest(*values)
         return np.asarray(x) if top is None and type(x) is Fillable else x.take_in(top)
     if not isinstance(x, Array):
-        raise UntrackedError(
+        raise PlainArrayError(
             f"{name} cannot write a tracked array into a plain one: {FILL}{user_line()}"
         )
     return x
@@ -30,7 +39,7 @@ def target_of(name: str, x: Any, *values: Any) -> Any:
 
 def _require_cast(name: str, dtype: np.dtype, target: Array, casting: Any) -> None:
     if not np.can_cast(dtype, target.dtype, casting):
-        raise TypeError(
+        raise DtypeError(
             f"{name}: cannot cast values of dtype {dtype} to {target.dtype} with casting rule "
             f"{casting!r}" + (": make it with dtype=float" if target.dtype.kind in "iu" else "")
         )
@@ -101,7 +110,7 @@ def put(a, ind, v, mode="raise"):
     elif mode == "clip":
         places = places.clip(0, size - 1)
     elif ((places < -size) | (places >= size)).any():
-        raise IndexError(f"np.put: an index is out of bounds for an array of {size} elements")
+        raise IndexOutOfBounds(f"np.put: an index is out of bounds for an array of {size} elements")
     v = given(v)
     if places.size and v.size:
         values = _repeated(v, places.size)
@@ -115,7 +124,7 @@ def place(arr, mask, vals):
     arr, vals = target_of("np.place", arr, mask, vals), given(vals)
     if isinstance(mask, Array):
         if vals.size != 1:
-            raise TraceError(
+            raise StaticError(
                 "np.place: the mask depends on the arguments, so only one value can be placed: "
                 "write np.copyto(y, np.where(mask, v, y)) with a v of the shape of y"
             )
@@ -126,7 +135,7 @@ def place(arr, mask, vals):
     if not count:
         return
     if not vals.size:
-        raise ValueError("Cannot insert from an empty array!")
+        raise EmptyError("Cannot insert from an empty array!")
     memory.write(arr, mask, _repeated(vals, count), "np.place({}, mask, v)")
 
 
@@ -150,7 +159,7 @@ def put_along_axis(arr, indices, values, axis: int | None = -1):
     what = "np.put_along_axis({}, i, v)"
     if isinstance(indices, Array):
         if axis is None or indices.shape[axis] != 1:
-            raise TraceError(
+            raise StaticError(
                 "np.put_along_axis: the positions depend on the arguments, so which of them are "
                 "equal is not known: write one of them in each row at a time"
             )
@@ -175,14 +184,14 @@ def fill_diagonal(a, val, wrap: bool = False):
     """Write values to the main diagonal."""
     a, val = target_of("np.fill_diagonal", a, val), given(val)
     if a.ndim < 2:
-        raise ValueError("array must be at least 2-d")
+        raise ArgumentError("array must be at least 2-d")
     end = None
     if a.ndim == 2:
         step = a.shape[1] + 1
         if not wrap:
             end = a.shape[1] * a.shape[1]
     elif len(set(a.shape)) > 1:
-        raise ValueError("All dimensions of input must be of equal length")
+        raise ArgumentError("All dimensions of input must be of equal length")
     else:
         step = 1 + sum(a.shape[0] ** i for i in range(1, a.ndim))
     places = np.arange(a.size)[:end:step]
@@ -200,7 +209,9 @@ def at(ufunc, array, indices, *more):
     sign = {np.add: 1.0, np.subtract: -1.0}.get(ufunc)
     if any(isinstance(entry, Array) for entry in entries):
         if sign is None:
-            raise UntrackedError(f"{name}: the index depends on the arguments: only np.add.at may")
+            raise UntrackedError(
+                f"{name}: the index depends on the arguments: only np.add.at may", code="NB-INTEGER"
+            )
         memory.write(array, ..., functions["at"](array)[indices].add(sign * more[0]), what)
         return
     positions = np.arange(array.size).reshape(array.shape)[indices]
