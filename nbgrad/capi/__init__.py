@@ -1,1 +1,4 @@
-"""C functions, written against the interfaces of CPython and NumPy: see docs/c_functions.md."""
+"""C functions, written against the interfaces of CPython and NumPy.
+
+See docs/development/c_functions.md.
+"""

@@ -26,7 +26,7 @@ _AS_KERNELS_TAKE = _IN_ORDER | layout.WRITEABLE
 ARRAY, DICT, FLOAT, INTEGER, LIST, SCALAR, TUPLE = map(
     id, (np.ndarray, dict, float, int, list, np.float64, tuple)
 )
-NOTHING, ALWAYS = WORD(id(None)), ir.IntType(1)(1)
+NOTHING, ALWAYS, NEVER = WORD(id(None)), ir.IntType(1)(1), ir.IntType(1)(0)
 
 
 _names = count()

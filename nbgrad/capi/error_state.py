@@ -1,10 +1,12 @@
 """C version of `core.errstate.asked`, and the same test at the beginning of other C functions."""
 
+import warnings
 from contextvars import ContextVar
 
 import numpy as np
 
-from .emitter import INT, Emitter, word
+from ..runtime.layout import version_place
+from .emitter import INT, WORD, Emitter, word
 
 
 class Asked(Emitter):
@@ -21,7 +23,8 @@ def demand_default_state(emit: Emitter, variable: ContextVar, words: np.ndarray)
     has seen before, and for which it returned False.
 
     `words` are two addresses of states; the address of the version of the module `warnings` and
-    its value; the address of the fields of the list of filters, its length and its first item.
+    its value, or the address of the list of filters on Python 3.14, where dicts have no version;
+    the address of the fields of this list, its length and its first item.
     """
     found, known = emit.row(1), word(words.ctypes.data)
     emit.python("PyContextVar_Get", INT, emit.constant(variable), word(0), found)
@@ -30,6 +33,10 @@ def demand_default_state(emit: Emitter, variable: ContextVar, words: np.ndarray)
     states = [emit.equal(state, emit.load(known, offset)) for offset in (0, 8)]
     emit.demand(emit.build.or_(*states))
     version, filters = emit.load(known, 16), emit.load(known, 32)
-    emit.demand(emit.equal(emit.load(version), emit.load(known, 24)))
+    if version_place() is not None:
+        emit.demand(emit.equal(emit.load(version), emit.load(known, 24)))
+    else:
+        item = emit.constant(vars(warnings)), emit.constant("filters")
+        emit.demand(emit.equal(emit.python("PyDict_GetItemWithError", WORD, *item), version))
     emit.demand(emit.equal(emit.load(filters), emit.load(known, 40)))
     emit.demand(emit.equal(emit.load(emit.load(filters, 8)), emit.load(known, 48)))

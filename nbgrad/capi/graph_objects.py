@@ -17,7 +17,8 @@ class GraphObjects:
 
     `array`, `node`, `leaf`, `plan` and `aval` are classes with slots; most plans are of `often`, a
     subclass of `plan`. `fillable` is a subclass of np.ndarray. `avals` is the table of `Aval.of`,
-    and `active` the set of open modes. Arrays of at most `short` bytes are copied when saved.
+    and `active` the set of open modes. Arrays of at most `short` bytes are copied when saved;
+    of at least `long` bytes they may be released.
     """
 
     array: type
@@ -30,6 +31,7 @@ class GraphObjects:
     avals: dict
     active: set
     short: int
+    long: int
     first_limit: int
     tick: Callable
     add_child: Callable

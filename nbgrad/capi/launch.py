@@ -121,7 +121,7 @@ def launcher(launch: Launch, arguments: int, general: Callable) -> Callable:
     table = _Table(launch)
     return entries.entry(
         "launcher", code.run, table.parameters, table.slots + 1, code.dtypes, table.result,
-        keeps_gil=True, count=arguments, may_overlap=True, whole_tuples=False,
+        brief=0, count=arguments, may_overlap=True, whole_tuples=False,
         constants=table.constants,
         definition=general, defers_errors=True, counter=launch.kernel.launched.ctypes.data,
         kept=launch,

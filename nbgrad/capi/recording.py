@@ -14,17 +14,17 @@ from . import gate
 from .builtin import slots
 from .emitter import ALWAYS, NOTHING, WORD, word
 from .error_state import demand_default_state
-from .graph_objects import GraphObjects, NodeEmitter
+from .exemption import ExemptingEmitter
+from .graph_objects import GraphObjects
 
 
-class Recorder(NodeEmitter):
+class Recorder(ExemptingEmitter):
     """Writes a function that records an op in the graph and returns its array."""
 
     def __init__(self, objects: GraphObjects, count: int, keywords: bool = False):
-        super().__init__(objects.node, objects.leaf, count, keywords)
-        self.objects = objects
+        super().__init__(objects, count, keywords)
         self.array = slots(objects.array, "aval", "node", "origin", "views")
-        self.plan, self.aval = slots(objects.plan, "aval"), slots(objects.aval, "constant")
+        self.aval = slots(objects.aval, "constant")
         modes = self.python("PySet_Size", WORD, self.constant(objects.active))
         self.demand(self.equal(modes, word(0)))
 
@@ -44,7 +44,17 @@ class Recorder(NodeEmitter):
         """Node, aval and value of a tracked array, with one more reference each."""
         node, aval = self.slot(x, self.array["node"]), self.slot(x, self.array["aval"])
         self.demand(self.is_node(node))
-        return self.held_all(node, aval, self.slot(node, self.node["value"]))
+        value = self.slot(node, self.node["value"])
+        self.demand(self.build.not_(self.is_long(value)))
+        return self.held_all(node, aval, value)
+
+    def is_long(self, x: Any) -> Any:
+        """Whether x is an array that the definition may release."""
+
+        def of_array() -> Any:
+            return self.build.not_(self.is_short(x, self.objects.long - 1))
+
+        return self.either(self.is_a(x, native.ARRAY), of_array, lambda: native.NEVER)
 
     def parts(self, x: Any, primitive: Any) -> list[Any]:
         """Node (or None), kind and value of an operand, as new references."""
@@ -146,6 +156,7 @@ class Recorder(NodeEmitter):
             parent = self.item(parents, i)
             with self.build.if_then(self.build.not_(self.equal(parent, NOTHING))):
                 self.tell(parent, child)
+        self.exempt(self.is_acyclic(plan, parents, saved, value), node, parents, saved, child)
         self.let_go(child)
         self.build.ret(self.handed(array))
 
@@ -213,6 +224,10 @@ class Result(Recorder):
         plan, parents, saved, value = map(self.argument, range(4))
         self.demand(self.is_plan(plan))
         self.demand(self.is_a(parents, native.TUPLE))
+        self.demand(self.is_a(saved, native.TUPLE))
+        self.demand(self.build.not_(self.is_long(value)))
+        with self.each(self.length(saved)) as i:
+            self.demand(self.build.not_(self.is_long(self.item(saved, i))))
         self.record(*map(self.held, (plan, parents, saved, value)))
 
 
@@ -239,7 +254,8 @@ class MakeLeaf(Recorder):
         parts |= {slot["changed"]: time, slot["label"]: self.held(name)}
         # Not by `constant`: the code would hold one more reference.
         parts |= {slot["alive"]: self.held(word(id(gate.alive)))}
-        _, array = self.new_pair(objects.leaf, parts, aval)
+        node, array = self.new_pair(objects.leaf, parts, aval)
+        self.exempt(ALWAYS, node)
         self.build.ret(self.handed(array))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..errors import IntegerOverflow
 from .instruction import instruction
 from .kernel import DISABLED
 from .pointers import address
@@ -66,10 +67,10 @@ def meet(first, *arrays):
 @instruction
 def number(dtype, x, message=""):
     """A number in the dtype of this name: an integer may become a float, and no float an integer.
-    OverflowError with the `message`, where there is one, if that changes its value."""
+    IntegerOverflow with the `message`, where there is one, if that changes its value."""
     found = np.dtype(dtype).type(x)
     if message and found != x:
-        raise OverflowError(message)
+        raise IntegerOverflow(message)
     return found
 
 

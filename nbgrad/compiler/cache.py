@@ -9,6 +9,7 @@ kernels that Numba compiled, `machine` those of LLVM assembly.
 import hashlib
 import os
 import platform
+import re
 import sys
 import threading
 import time
@@ -61,6 +62,7 @@ _LIMIT = 256 * 2**20
 # A program that compiles for longer than this many seconds says why it waits.
 _PATIENCE = 2.0
 _warned: set[str] = set()
+_UNNAMEABLE = re.compile(r'[<>:"/\\|?*]')  # characters that Windows has in no file name
 
 
 class _Compiling:
@@ -171,7 +173,8 @@ def file_name(name: str, *parts: str) -> str:
     machine code depends on besides the sources and Numba's options: `parts`."""
     options = [getattr(config, option, None) for option in _OPTIONS]
     whole = "\0".join((name, *parts, repr(options), stamp()))
-    return f"{name[:80]}-{hashlib.sha256(whole.encode()).hexdigest()[:32]}{SUFFIX}"
+    shown = _UNNAMEABLE.sub("_", name[:80])
+    return f"{shown}-{hashlib.sha256(whole.encode()).hexdigest()[:32]}{SUFFIX}"
 
 
 @cache

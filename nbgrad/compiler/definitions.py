@@ -11,6 +11,7 @@ from typing import Any
 import numba
 from numba.core import errors, types
 
+from ..errors import coded
 from .front.binding import stand_in
 from .front.calls import call
 from .front.emit import FunctionBuilder
@@ -64,8 +65,11 @@ def overloaded(function: Any, find: Callable[[str], Any]) -> Any:
             return _definition(function, find, operands, named)
         except Unsupported as refused:
             raise errors.TypingError(
-                f"{function.__name__} in @njit code: {refused}; call it for numbers, in a loop, or "
-                "outside of @njit"
+                coded(
+                    f"{function.__name__} in @njit code: {refused}; call it for numbers, in a "
+                    "loop, or outside of @njit",
+                    "NB-LOOP",
+                )
             ) from refused
 
     def key() -> None: ...

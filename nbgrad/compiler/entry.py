@@ -19,6 +19,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from ..errors import ArgumentError, CompiledArgumentError
 from ..runtime import layout
 from ..runtime.vectorcall import builtin
 from . import entry_code as code
@@ -81,7 +82,7 @@ def entry(
     dtypes: Sequence[np.dtype],
     result: Result,
     messages: Sequence[Exception] = (),
-    keeps_gil: bool = False,
+    brief: int = -1,
     *,
     count: int | None = None,
     may_overlap: bool = False,
@@ -91,6 +92,7 @@ def entry(
     defers_errors: bool = False,
     counter: int = 0,
     kept: Any = None,
+    in_python: bool = False,
 ) -> Callable:
     """A function that calls the code at the address `run`.
 
@@ -102,6 +104,8 @@ def entry(
         slots: the number of words for the code.
         dtypes: the numbers that the code gives: float64, int64, uint64 or bool.
         messages: copies of these are raised when the code says so.
+        brief: the code keeps the GIL, as it takes a few microseconds at most, where no length that
+            may be any is above this; -1 for none.
         count: the number of arguments, where it is not that of the parameters.
         may_overlap: whether arrays are not compared.
         whole_tuples: whether tuples have no items that are not among the parameters.
@@ -110,6 +114,8 @@ def entry(
             them; if it `defers_errors`, in place of the exceptions of the code, too.
         counter: the address of a word in which calls are counted.
         kept: what has to live as long as the function.
+        in_python: whether it is the definition in Python, for which nothing is compiled: it takes
+            arrays that have no strides, and numbers, and creates no arrays.
 
     The function raises TypeError for arguments of other types, ValueError for other lengths,
     OverflowError for integers beyond int64 and Overlap for a result that shares memory with another
@@ -120,8 +126,13 @@ def entry(
         f"{x.dtype}{list(_lengths(x)) or ''}" for x in parameters if hasattr(x, "dtype")
     )
     described = f"{name} was compiled for arguments {shown}"
-    raised = [TypeError(described), ValueError(described), Overlap("results overlap"), *messages]
-    if not layout.IS_KNOWN:
+    raised = [
+        CompiledArgumentError(described),
+        ArgumentError(described),
+        Overlap("results overlap"),
+        *messages,
+    ]
+    if in_python or not layout.IS_KNOWN:
         return _in_python(run, parameters, slots, dtypes, result, raised)
     order, rows, lengths = _rows(parameters, whole_tuples)
     news = sum(isinstance(x, New) for x in parameters)
@@ -138,7 +149,7 @@ def entry(
     pairs = [word for pair in (constants or {}).items() for word in pair]
     deferred = 0 if definition is None else code.ANY_FAULT if defers_errors else code.MISSHAPED
     head = {
-        code.RUN: run, code.FREES: not keeps_gil, code.ARGUMENTS: count, code.ROWS: len(rows),
+        code.RUN: run, code.BRIEF: brief, code.ARGUMENTS: count, code.ROWS: len(rows),
         code.NEW_FROM: len(rows) - news, code.FIRST: compared.start,
         code.LAST: compared.stop, code.PROGRAM: steps_at,
         code.STEPS: len(steps), code.CONSTANTS: constants_at,
@@ -242,7 +253,8 @@ def _in_python(
     result: Result,
     raised: Sequence[Exception],
 ) -> Callable:
-    """The definition of an entry in Python, for builds whose objects have another layout."""
+    """The definition of an entry in Python, for calls before the C function is compiled, and for
+    builds whose objects have another layout."""
     code = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(run)
 
     def fail(which: int) -> NoReturn:

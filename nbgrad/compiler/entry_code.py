@@ -17,15 +17,16 @@ from ..runtime import layout
 from .front import Constant, function_of
 from .instruction import Extern
 from .llvm_function import assembly
+from .machine import is_at_hand as is_code_at_hand
 from .machine import machine_code
 from .optimizer import tidy
 from .pointers import address, at_f4, at_f8, at_i4, at_i8, f8, i8, scratch, shift
 
-__all__ = ["code", "room"]
+__all__ = ["code", "is_at_hand", "room"]
 
 # Words of the head of the table.
 (
-    RUN, FREES, ARGUMENTS, ROWS, NEW_FROM, FIRST, LAST, PROGRAM, STEPS, CONSTANTS,
+    RUN, BRIEF, ARGUMENTS, ROWS, NEW_FROM, FIRST, LAST, PROGRAM, STEPS, CONSTANTS,
     CONSTANT_COUNT, DEFERRED, COUNTER, NDARRAY, DOUBLE, NEW_ARRAY, LEFT, HEADER,
 ) = range(18)  # fmt: skip
 # Words of a row.
@@ -43,7 +44,8 @@ ANY_FAULT = 2**31
 
 # Words of objects.
 _HEAD, FIRST_ITEM, _TYPE = layout.HEAD // 8, layout.ITEMS // 8, layout.TYPE // 8
-_DATA, _DTYPE, _LENGTHS = layout.DATA // 8, layout.DTYPE // 8, layout.LENGTHS // 8
+_DATA, _DTYPE = layout.DATA // 8, layout.DTYPE // 8
+_LENGTHS, _STRIDES = layout.LENGTHS // 8, layout.STRIDES // 8
 _FLAGS, _NDIM = layout.FLAGS // 4, layout.NDIM // 4
 
 _I8, _I4 = np.dtype(np.int64), np.dtype(np.int32)
@@ -72,15 +74,16 @@ def entry(own, args, given, names, size):
     table = at_i8(at_i8(own[FIRST_ITEM])[_DATA])
     words, sizes, numbers = i8(scratch(size), 0), i8(scratch(size), 0), i8(scratch(size), 0)
     objects, made = i8(scratch(size), 0), i8(scratch(size), 0)
-    fault, result = UNFIT, 0
+    longest = i8(scratch(8), 0)
+    fault, result, longest[0] = UNFIT, 0, 0
     if given == table[ARGUMENTS] and names == 0:
-        fault = _check(table, args, words, sizes, objects)
+        fault = _check(table, args, words, sizes, objects, longest)
     if fault == 0:
         fault = _compare(table, words, sizes)
     if fault == 0:
         fault = _prepare(table, words, objects)
         if fault == 0:
-            fault = _run(table, words, numbers)
+            fault = _run(table, words, numbers, longest[0])
         if fault == 0:
             result = _build(table, numbers, objects, made)
         if result == 0 or table[LEFT] != 0:
@@ -94,9 +97,9 @@ def entry(own, args, given, names, size):
     return 0
 
 
-def _check(table, args, words, sizes, objects):
-    """Check all arguments; store the words for the machine code. Rows of items of a tuple follow
-    that of the tuple."""
+def _check(table, args, words, sizes, objects, longest):
+    """Check all arguments; store the words for the machine code, and the longest of the lengths
+    that may be any. Rows of items of a tuple follow that of the tuple."""
     fault, taken = 0, address(args)
     for i in range(table[NEW_FROM]):
         row = shift(table, HEADER + ROW * i)
@@ -104,7 +107,7 @@ def _check(table, args, words, sizes, objects):
         x = at_i8((args if kind == TUPLES else at_i8(taken))[row[PLACE]])
         objects[i] = address(x)
         if kind >= ARRAYS:
-            fault = _check_array(table, row, kind, x, words, sizes)
+            fault = _check_array(table, row, kind, x, words, sizes, longest)
         elif kind < TUPLES:
             fault = _check_number(row, kind, x, shift(words, row[SLOT]))
         elif x[_TYPE] == address(_tuple()) and row[AXES] <= x[_HEAD] <= row[LENGTH_COUNT]:
@@ -134,7 +137,7 @@ def _check_number(row, kind, x, place):
     return 0 if found == address(_bool()) or found == expected else UNFIT
 
 
-def _check_array(table, row, kind, x, words, sizes):
+def _check_array(table, row, kind, x, words, sizes, longest):
     if x[_TYPE] != table[NDARRAY]:
         if x[_TYPE] != table[DOUBLE] or row[ELEMENT] != 8 or row[AXES] != 0:
             return UNFIT
@@ -151,13 +154,18 @@ def _check_array(table, row, kind, x, words, sizes):
     if halves[_NDIM] != row[AXES]:
         return MISSHAPED
     lengths, expected_lengths = at_i8(x[_LENGTHS]), shift(table, row[LENGTHS])
+    strides = shift(at_i8(x[_STRIDES]), -row[AXES])  # which follow the lengths of the row
     size = row[ITEMSIZE]
     for k in range(row[LENGTH_COUNT]):
         n, length = lengths[k], expected_lengths[k]
+        if k >= row[AXES]:
+            n = strides[k]
         if n != length:
             if length >= 0:
                 return MISSHAPED
             words[~length] = n
+            if n > longest[0]:
+                longest[0] = n
         size *= n
     slot, element = row[SLOT], row[ELEMENT]
     sizes[slot] = size
@@ -201,9 +209,9 @@ def _prepare(table, words, objects):
     return fault
 
 
-def _run(table, words, numbers):
+def _run(table, words, numbers, longest):
     """Run the machine code; the fault."""
-    if table[FREES] == 0:
+    if longest <= table[BRIEF]:
         status = _status_of(table[RUN], words, numbers)
     else:
         thread = _save()
@@ -280,4 +288,13 @@ def code(size: int) -> int:
         text = assembly(function_of(entry, types), "entry")
         return text.replace(") {\nentry:", ") alwaysinline {\nentry:"), tuple, None
 
-    return machine_code(f"entry{size}", "", write, is_counted=False, improve=tidy)[0]["entry"]
+    return machine_code(_name(size), "", write, is_counted=False, improve=tidy)[0]["entry"]
+
+
+def is_at_hand() -> bool:
+    """Whether the C function of the usual size need not be compiled."""
+    return not layout.IS_KNOWN or is_code_at_hand(_name(room(1)), "")
+
+
+def _name(size: int) -> str:
+    return f"entry{size}"

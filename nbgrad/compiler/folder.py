@@ -88,10 +88,12 @@ class Folder:
                 file.writelines(pieces)
             (old, at), (new, _) = self._place(temporary), self._place(name)
             os.replace(old, new, **{f"{side}_{k}": v for k, v in at.items() for side in _SIDES})
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 self._unlink(temporary)
-            raise
+            # Windows replaces no open file: another process has stored it, and loads it now.
+            if _POSIX or not isinstance(error, PermissionError) or not self.holds(name):
+                raise
 
     def entries(self) -> list[Entry]:
         """The regular files whose names are ours."""

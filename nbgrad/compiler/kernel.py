@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..errors import UnsupportedVersion
 from ..runtime.gc_freeze import uncollected
 from ..runtime.layout import IS_KNOWN
 from ..runtime.signals import held_back
@@ -249,6 +250,12 @@ def exact(function: Callable) -> Any:
     return _marked(function, {"exact"})
 
 
+def of_bits(function: Callable) -> Any:
+    """Decorator: an `exact` function of an integer, written into its callers. It has no derivative,
+    so derivatives of loops call it as it is, and its numbers stay the same there."""
+    return _marked(function, {"exact", "inline", f"rule {function.__name__}"})
+
+
 def part(function: Callable) -> Any:
     """Decorator: a piece of a scalar function, written into it."""
     return _marked(function, {"inline", "part"})
@@ -308,7 +315,7 @@ def guarded(dispatcher: Any) -> Any:
                 return compile_one(signature)
             except AttributeError as missing:
                 if is_theirs(missing):
-                    raise ImportError(complaint(str(missing))) from missing
+                    raise UnsupportedVersion(complaint(str(missing))) from missing
                 raise
 
     dispatcher.compile = compile_whole

@@ -124,11 +124,11 @@ class FunctionWriter(Writer):
     def _assign(self, let: Assign) -> None:
         operands = dict(zip(NAMES, map(self.operand, let.operands), strict=False))
         if self._near:
-            for argument in near_arguments(let.body):
+            for argument, test in near_arguments(let.body):
                 name = let.operands[NAMES.index(argument)]
-                if isinstance(name, str) and name not in self._checked:
-                    self._checked.add(name)
-                    far = self.call("is_far", [operands[argument]], BOOL).text
+                if isinstance(name, str) and (name, test) not in self._checked:
+                    self._checked.add((name, test))
+                    far = self.call(test, [operands[argument]], BOOL).text
                     before = self.emit(f"load i1, ptr {self._far}")
                     self.add(f"store i1 {self.emit(f'or i1 {before}, {far}')}, ptr {self._far}")
         value = self.expression(let.body, operands, let.inner, let.dtype)

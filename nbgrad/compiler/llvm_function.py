@@ -178,6 +178,7 @@ class BodyWriter(FunctionWriter):
         for statement in statements:
             if self.parts is not None and self.parts.write(self, statement):
                 continue
+            self.cut()
             self._written[type(statement)](self, statement)
             if isinstance(statement, (Break, Continue, Raise, Return)):
                 self._is_ended = True

@@ -3,7 +3,8 @@
 import ctypes
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import binding
@@ -15,7 +16,7 @@ from .llvm_ops import INT, Value
 if TYPE_CHECKING:
     from .llvm_function import BodyWriter
 
-__all__ = ["Heap", "declare_room"]
+__all__ = ["Heap", "declare_room", "freeing"]
 
 # Pages of 4 kB cost more than the arithmetic on large buffers that are filled once, and glibc gets
 # those from 32 MB on from the system at each call. NumPy asks for huge pages from 4 MB on, too.
@@ -44,13 +45,13 @@ make:
   %found = call ptr @realloc(ptr %old, i64 %size)
   {advise}ret ptr %found
 }}"""
-_ADVISE = f"""%address = ptrtoint ptr %found to i64
-  %up = add i64 %address, 4095
-  %first = and i64 %up, -4096
+_ADVISE = """%address = ptrtoint ptr %found to i64
+  %up = add i64 %address, {rest}
+  %first = and i64 %up, -{page}
   %last = add i64 %address, %size
   %length = sub i64 %last, %first
   %start = inttoptr i64 %first to ptr
-  %ignored = call i32 @madvise(ptr %start, i64 %length, i32 {_HUGE_PAGES})
+  %ignored = call i32 @madvise(ptr %start, i64 %length, i32 {huge})
   """
 
 # Makes a buffer for so many bytes at least. Its place holds the address and the size; one that is
@@ -90,14 +91,25 @@ def declare_room(declared: dict[str, str]) -> str:
     """Declare the function `ptr(ptr, i64)` that is `realloc`; its name. It gives null for more than
     the machine has, and on Linux asks for huge pages where much memory is needed."""
     declared["realloc"] = "declare ptr @realloc(ptr, i64)"
-    if not hasattr(os, "sysconf"):
+    known = getattr(os, "sysconf_names", {})  # not on Windows
+    if "SC_PHYS_PAGES" not in known:
         return "realloc"
     declared["sysconf"] = "declare i64 @sysconf(i32)"
-    declared["madvise"] = "declare i32 @madvise(ptr, i64, i32)"
-    pages, page = (os.sysconf_names[f"SC_{name}"] for name in ("PHYS_PAGES", "PAGE_SIZE"))
-    advise = _ADVISE if sys.platform.startswith("linux") else ""
+    pages, page = (known[f"SC_{name}"] for name in ("PHYS_PAGES", "PAGE_SIZE"))
+    advise = ""
+    if sys.platform.startswith("linux"):
+        size = os.sysconf("SC_PAGE_SIZE")
+        advise = _ADVISE.format(page=size, rest=size - 1, huge=_HUGE_PAGES)
+        declared["madvise"] = "declare i32 @madvise(ptr, i64, i32)"
     declared["nbgrad.room"] = _ROOM.format(large=_LARGE, pages=pages, page=page, advise=advise)
     return "nbgrad.room"
+
+
+@cache
+def freeing() -> Callable[[int], None]:
+    """The function that frees memory at an address which machine code has allocated."""
+    address: Any = binding.address_of_symbol("free")
+    return ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address)
 
 
 class Heap:

@@ -201,6 +201,11 @@ def _divisor(to: Writer, y: Value) -> Value:
     return y
 
 
+def _strong(to: Writer, x: Value, y: Value) -> Value:
+    is_zero = _comparison("equal", to, x, constant(0, x.dtype))
+    return _select(to, is_zero, constant(0, y.dtype), y)
+
+
 # -- functions ------------------------------------------------------------------------------------
 
 
@@ -289,11 +294,12 @@ _WRITTEN: dict[str, Callable[..., Value]] = {
     **{name: partial(_shift, name) for name in ("left_shift", "right_shift")},
     **{f"np.{name}": _of_floats(name) for name in ("rint", "floor", "ceil", "trunc")},
     "negative": _negative, "invert": _invert, "power_of": _power, "select": _select, "abs": _abs,
+    "strong": _strong,
     "fused": _fused, "sqrt": _sqrt, "np.isfinite": _isfinite, "np.signbit": _signbit,
     "np.sign": _sign, "np.copysign": _copysign, "np.fmod": _fmod,
     "np.remainder": partial(_quotient, "modulo"),
 }  # fmt: skip
-_GIVE_BOOLS = ("is_far",)
+_GIVE_BOOLS = ("is_far", "is_negative")
 
 
 def applied(to: Writer, name: str, operands: Sequence[Value]) -> Value:

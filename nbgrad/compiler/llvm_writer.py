@@ -15,7 +15,18 @@ from .llvm_ops import BOOL, INT, Value, cast, constant, llvm_type, memory_type
 if TYPE_CHECKING:
     from .llvm import Module
 
-__all__ = ["Writer", "ascii_name", "result_type"]
+__all__ = ["MOST_ACCESSES", "MOST_LINES", "Writer", "ascii_name", "result_type"]
+
+MOST_ACCESSES = 512
+"""LLVM compares all pairs of loads and stores of a loop, to vectorize it, but not those of a loop
+with more."""
+
+MOST_LINES = 2000
+"""A longer block is cut, as LLVM takes time quadratic in the length of a block to order it."""
+
+# Of assembly without instructions, which LLVM does not look into. It has no effect on the
+# optimization of the code around it, but a loop with it is not vectorized.
+_EMPTY = "nounwind willreturn memory(inaccessiblemem: readwrite)"
 
 
 def ascii_name(name: str) -> str:
@@ -42,8 +53,10 @@ class Writer:
         self._lines: list[str] = []
         self._block = "entry"
         self._count = 0
+        self._accesses = 0  # loads and stores of elements
+        self._start = 0  # the line where the block begins
         self._near = False
-        self._checked: set[str] = set()
+        self._checked: set[tuple[str, str]] = set()
         self._loops: list[tuple[str, str]] = []  # where their next rounds begin, and what follows
 
     # -- the function ---------------------------------------------------------------------------
@@ -159,13 +172,25 @@ class Writer:
     def begin(self, label: str) -> None:
         """Go on in a new block."""
         self._lines.append(f"{label}:")
-        self._block = label
+        self._block, self._start = label, len(self._lines)
 
     def branch(self, label: str) -> None:
         self.add(f"br label %{label}")
 
     def branch_if(self, condition: str, then: str, otherwise: str) -> None:
         self.add(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def cut(self) -> None:
+        """Begin a new block if this one is long. LLVM does not know that the branch between them is
+        never taken, so it does not join them."""
+        if len(self._lines) - self._start > MOST_LINES:
+            aside, after = map(self.label, ("aside", "after"))
+            zero = self.emit(f'call i64 asm sideeffect "", "=r,0"(i64 0) {_EMPTY}')
+            self.branch_if(self.emit(f"icmp ne i64 {zero}, 0"), aside, after)
+            self.begin(aside)
+            self.add(f'call void asm sideeffect "", ""() {_EMPTY}')
+            self.branch(after)
+            self.begin(after)
 
     def loop(
         self, name: Hashable, start: str, stop: str, body: Callable[[], None], step: int = 1
@@ -183,7 +208,10 @@ class Writer:
         outside = self.values.get(name)
         self.values[name] = Value(at, INT)
         self._loops.append((again, after))
+        first, accesses = len(self._lines), self._accesses
         body()
+        if self._accesses - accesses > MOST_ACCESSES:
+            self._lines.insert(first, f'  call void asm sideeffect "", ""() {_EMPTY}')
         self._loops.pop()
         if outside is not None:
             self.values[name] = outside
@@ -274,12 +302,14 @@ class Writer:
         return self.emit(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {where}")
 
     def load(self, pointer: str, at: Affine, dtype: np.dtype) -> Value:
+        self._accesses += 1
         text = self.emit(f"load {memory_type(dtype)}, ptr {self.place(pointer, at, dtype)}")
         return (
             Value(self.emit(f"icmp ne i8 {text}, 0"), BOOL) if dtype == BOOL else Value(text, dtype)
         )
 
     def store(self, pointer: str, at: Affine, value: Value, dtype: np.dtype) -> None:
+        self._accesses += 1
         text = cast(self, value, dtype).text
         if dtype == BOOL:
             text = self.emit(f"zext i1 {text} to i8")

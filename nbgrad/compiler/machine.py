@@ -13,14 +13,15 @@ from typing import Any
 
 from llvmlite import binding
 
+from ..errors import UnsupportedVersion
 from .bitcode import internalize
-from .cache import compiling, file_name, loaded, save, turn_for
+from .cache import compiling, file_name, folder, loaded, save, turn_for
 from .externals import find_blas, know_runtime
 from .kernel import undisturbed
 from .numba_api import config, cpu_target, get_host_cpu_features
 from .optimizer import optimize
 
-__all__ = ["machine_code", "optimized"]
+__all__ = ["is_at_hand", "machine_code", "optimized"]
 
 _LENGTH = struct.Struct("<Q")
 _known: dict[str, tuple[dict[str, int], Any]] = {}
@@ -53,6 +54,12 @@ def machine_code(
             if file not in _known:
                 _load_or_compile(file, write, is_counted, improve)
     return _known[file]
+
+
+def is_at_hand(name: str, content: str) -> bool:
+    """Whether this code is in the process or in the disk cache."""
+    file, store = file_name(name, content, *_target()), folder()
+    return file in _known or (store is not None and store.holds(file))
 
 
 def _load_or_compile(file: str, write: Callable, is_counted: bool, improve: Callable) -> None:
@@ -137,7 +144,9 @@ def _require(names: Iterable[str]) -> None:
         know_runtime(cpu_target.target_context)  # pyright: ignore[reportAttributeAccessIssue]
         missing = [name for name in missing if not binding.address_of_symbol(name)]
     if missing:
-        raise ImportError(f"machine code needs symbols that are missing: {', '.join(missing)}")
+        raise UnsupportedVersion(
+            f"machine code needs symbols that are missing: {', '.join(missing)}"
+        )
 
 
 @cache

@@ -25,7 +25,8 @@ def refuse(kind: type) -> None:
                 raise UntrackedError(
                     "a function under @njit takes plain arrays, and a tracked one would lose its "
                     "derivative: call the Python function f.py_func, or give the function a rule "
-                    "by nbgrad.custom_rule"
+                    "by nbgrad.custom_rule",
+                    code="NB-NJIT",
                 )
             return before(value, context)
 
@@ -85,7 +86,8 @@ def answer(kinds: tuple[type, ...], call: Callable[[Any, tuple, dict], Any]) -> 
         if any(map(holds, args)) and is_users(self):
             raise UntrackedError(
                 f"{self.__name__} was compiled for given signatures, and tracked values have none: "
-                f"make it by nbgrad.njit, or wrap it by nbgrad.njit({self.__name__})"
+                f"make it by nbgrad.njit, or wrap it by nbgrad.njit({self.__name__})",
+                code="NB-NJIT",
             )
         explain_before(self, *args, **options)
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numba
 
+from ..errors import UnsupportedVersion
+
 SUPPORTED = "numba>=0.62,<0.69"
 """The requirement in pyproject.toml: from the oldest to the newest version that was tested."""
 
@@ -49,7 +51,7 @@ try:
     from numba.extending import overload
     from numba.np import numpy_support
 except ImportError as missing:
-    raise ImportError(complaint(str(missing))) from missing
+    raise UnsupportedVersion(complaint(str(missing))) from missing
 
 _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
     (_dynfunc, "make_function"),
@@ -76,7 +78,9 @@ _ATTRIBUTES: tuple[tuple[Any, str], ...] = (
 for _owner, _names in _ATTRIBUTES:
     for _name in _names.split():
         if not hasattr(_owner, _name):
-            raise ImportError(complaint(f"{getattr(_owner, '__name__', _owner)} lacks {_name}"))
+            raise UnsupportedVersion(
+                complaint(f"{getattr(_owner, '__name__', _owner)} lacks {_name}")
+            )
 
 __all__ = [
     "SUPPORTED", "CFunc", "CPUDispatcher", "Compiler", "CompilerBase", "Environment",

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from llvmlite import binding
 from numba.core import errors
 
+from ..errors import coded
 from ..runtime.layout import IS_KNOWN
 from .externals import find_blas, refresh
 from .finish import compiled
@@ -143,7 +144,7 @@ class _Pipeline(CompilerBase):
         try:
             return compiled(func, state, library, self.library is Library and not IS_KNOWN)
         except Unsupported as refused:
-            raise errors.TypingError(f"{func.__name__}: {refused}") from refused
+            raise errors.TypingError(coded(f"{func.__name__}: {refused}", "NB-LOOP")) from refused
 
     def define_pipelines(self):
         return []

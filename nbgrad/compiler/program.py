@@ -46,23 +46,21 @@ def cfunc(entry: Kernel, kind: str) -> Any:
         return made(entry.function)
 
 
-class _Arena(threading.local):
-    """Scratch of one thread: it grows, and what is steady allocates nothing."""
+class Arena(threading.local):
+    """Scratch of one thread, aligned for vectors: it grows, and what is steady allocates
+    nothing."""
 
     block = np.empty(0, np.uint8)
 
-
-_arena = _Arena()
-
-
-def arena(size: int) -> np.ndarray:
-    """This thread's scratch, of at least `size` bytes, aligned for vectors."""
-    block = _arena.block
-    if block.size < size:
+    def grown(self, size: int) -> np.ndarray:
+        """A block of `size` bytes from now on."""
         whole = np.empty(size + 64, np.uint8)
         start = -whole.ctypes.data % 64
-        block = _arena.block = whole[start : start + size]
-    return block
+        self.block = whole[start : start + size]
+        return self.block
+
+
+arena = Arena()
 
 
 __all__ = ["DISABLED", "arena", "cfunc", "njit"]

@@ -73,6 +73,20 @@ def value_of(
     return total
 
 
+def at_most(n: Any, length: int) -> Any:
+    """A number that no size of this formula is above, where no named one is above `length`."""
+    if (terms := getattr(n, "terms", None)) is None:
+        return n
+    total = 0
+    for product, c in terms.items():
+        for factor in product:
+            is_quotient = isinstance(factor, Quotient)
+            most = at_most(factor.dividend, length) if is_quotient else length
+            c *= most // factor.divisor if is_quotient and not names_in(factor.divisor) else most
+        total += max(c, 0)
+    return total
+
+
 def names_in(n: Any) -> set[str]:
     """The named sizes in a formula."""
     found: set[str] = set()

@@ -3,7 +3,6 @@
 One table for the eager kernels and the static tier. A function that is not in it cannot be called.
 """
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -21,7 +20,7 @@ class Function(NamedTuple):
     `spelling` is what compiled code calls, or the sign of an operator. `price` counts arithmetic
     operations, as a measure for what is worth keeping. `numpy` computes it on NumPy's scalars.
     `exact` says that every implementation rounds alike, so that constants may be folded.
-    `near` names a branch-free form for arguments that are not far from 0, which vectorises.
+    `near` names a branch-free form, which vectorises, for arguments of which `far` is false.
     """
 
     name: str
@@ -31,6 +30,7 @@ class Function(NamedTuple):
     binding: int = 0  # how tightly an operator binds; 0 for a function that is called
     exact: bool = False
     near: str = ""
+    far: str = "is_far"
 
 
 FUNCTIONS: dict[str, Function] = {}
@@ -43,14 +43,18 @@ def called() -> list[str]:
 
 def declare(
     name: str, numpy: Callable, price: int, spelling: str = "", binding: int = 0,
-    exact: bool = False, near: str = "",
+    exact: bool = False, near: str = "", far: str = "is_far",
 ) -> None:  # fmt: skip
     """Let scalar code call a function by its name."""
-    FUNCTIONS[name] = Function(name, spelling or name, price, numpy, binding, exact, near)
+    FUNCTIONS[name] = Function(name, spelling or name, price, numpy, binding, exact, near, far)
 
 
 def _select(condition: NumPyNumber, x: NumPyNumber, y: NumPyNumber) -> NumPyNumber:
     return x if condition else y
+
+
+def _strong(x: NumPyNumber, y: NumPyNumber) -> NumPyNumber:
+    return y if x != 0 else type(y)(0)
 
 
 def _floor_divide(x: NumPyNumber, y: NumPyNumber) -> NumPyNumber:
@@ -72,6 +76,7 @@ for _name, _sign, _binding, _price, _function in (
 ):  # fmt: skip
     declare(_name, _function, _price, _sign, binding=_binding, exact=_name != "power_of")
 declare("select", _select, 1, exact=True)
+declare("strong", _strong, 1, exact=True)  # y, but 0 where x is 0
 declare("abs", np.abs, 1, exact=True)
 declare("fused", lambda x, y, z: x * y + z, 1)
 declare("sqrt", np.sqrt, 6, exact=True)
@@ -90,7 +95,6 @@ for _name in ("sin", "cos", "tan", "sinc"):  # two polynomials, and a loop for f
     declare(_name, getattr(np, _name), 24, near=f"near_{_name}")
 declare("floor_divide", _floor_divide, 12)
 declare("power", np.float_power, 12)
+declare("rsqrt", lambda x: np.float_power(x, -0.5), 6)
 declare("sigmoid", lambda x: 1 / (1 + np.exp(-x)), 12)
 declare("sigmoid_slope", lambda x: np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))) ** 2, 12)
-declare("erf", lambda x: type(x)(math.erf(x)), 12)
-declare("erfc", lambda x: type(x)(math.erfc(x)), 12)

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TraceError
+from ..errors import StaticError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .formulas import Condition
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_NUMPY = os.path.dirname(np.__file__) + os.sep
 # A loop over any number of elements is right for 0 and 1 too, and these hold what they share for
 # named sizes to be as large as any; rules that tell broadcasting from equal shapes treat a named
 # size as what it is called, also where it is 1.
@@ -49,8 +50,11 @@ class Naming:
     A program that is recorded for comparison `checks`: captured arrays that have a formula are that
     whatever their sizes are, and where stand-ins are `small`, no number is known by its value.
     `seen` says that code that may decide by sizes got hold of some: Python computes with integers
-    in places that no formula follows, such as the length of a list.
+    in places that no formula follows, such as the length of a list. Then each new size is
+    `verified`: the program for it is recorded and compared.
     """
+
+    verified = True
 
     def __init__(self, line: Callable[[], str], checks: bool = False, small: bool = False):
         self.line, self.checks, self.small = line, checks, small
@@ -58,6 +62,9 @@ class Naming:
         self.known: dict[int, int] = {}
         self.conditions: dict[str, Condition] = {}
         self.labels: tuple[str, ...] = ()  # of what the program is given
+        # By name: what sizes were divided by, and divisors with the remainders of all sizes.
+        self.divisors: dict[str, int] = {}
+        self.remainders: dict[str, tuple[int, int]] = {}
         self.seen = False
 
     def __enter__(self) -> "Naming":
@@ -89,13 +96,18 @@ NAMINGS: list[Naming] = []
 
 
 def require_number(n: Any) -> int:
-    """A length, which must be a number. Raises TraceError for a named one."""
-    if type(n) is not int:
-        raise TraceError(
-            f"len() and loops over {n} elements need a number, which is known at run time: use "
-            f"x.shape[0], or nbgrad.scan{user_line()}"
-        )
-    return n
+    """A length, which must be a number. For a named one its stand-in, if each new size is verified,
+    else raises TraceError."""
+    if type(n) is int:
+        return n
+    here = _here.naming
+    if here is not None and here.verified:
+        here.seen = True
+        return n.plain
+    raise StaticError(
+        f"len() and loops over {n} elements need a number, which is known at run time: use "
+        f"x.shape[0], or nbgrad.scan{user_line()}"
+    )
 
 
 def note_seen() -> None:
@@ -113,6 +125,16 @@ def naming() -> Naming | None:
 def is_free(file: str, is_order: bool) -> bool:
     """Whether sizes are compared in a file, by equality or by order, without a condition."""
     return file.startswith(_FREE) and not (is_order and file.startswith(_FREE_IF_EQUAL))
+
+
+def is_verified(file: str) -> bool:
+    """Whether what a file decides by sizes is no condition, but looked at for each size: NumPy
+    makes integers of the least width, and arrays of sizes that have a formula all the same."""
+    here = _here.naming
+    if here is None or not here.verified or not file.startswith(_NUMPY):
+        return False
+    here.seen = True
+    return True
 
 
 def is_outside(file: str) -> bool:

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ..errors import ArgumentError
 from .functions import FUNCTIONS, Constant, Function, NumPyNumber, called
 
 NAMES: tuple[str, ...] = ("x", "y", "z", "u", "v", "w", "p", "q")
@@ -122,7 +123,9 @@ def parse(text: str) -> Expr:
     try:
         return _read(ast.parse(text.strip(), mode="eval").body)
     except SyntaxError as wrong:
-        raise ValueError(f"the body {text!r} is no expression: {wrong.msg}") from None
+        raise ArgumentError(
+            f"the body {text!r} is no expression: {wrong.msg}", code="NB-CUSTOM"
+        ) from None
 
 
 def _read(node: ast.AST) -> Expr:
@@ -157,7 +160,9 @@ def _read(node: ast.AST) -> Expr:
         case ast.Call(func=function, args=args, keywords=[]):
             return _applied(ast.unparse(function), args)
         case _:
-            raise ValueError(f"{ast.unparse(node)!r} has no place in scalar code")
+            raise ArgumentError(
+                f"{ast.unparse(node)!r} has no place in scalar code", code="NB-CUSTOM"
+            )
 
 
 def _joined(name: str, conditions: Sequence[Expr]) -> Expr:
@@ -177,7 +182,10 @@ def _is_constant(node: ast.AST) -> bool:
 def _applied(name: str | None, args: Sequence[ast.AST]) -> Expr:
     function = FUNCTIONS.get(name or "")
     if function is None:
-        raise ValueError(f"{name!r} is no function of scalar code: it knows {', '.join(called())}")
+        raise ArgumentError(
+            f"{name!r} is no function of scalar code: it knows {', '.join(called())}",
+            code="NB-CUSTOM",
+        )
     return apply(function, list(map(_read, args)))
 
 
@@ -293,10 +301,11 @@ def text_of(
     return shown(expr, 0)
 
 
-def near_arguments(expr: Expr) -> list[str]:
-    """The arguments that must not be far from 0 for the branch-free forms of functions."""
+def near_arguments(expr: Expr) -> list[tuple[str, str]]:
+    """The arguments that branch-free forms of functions do not take everywhere, and the functions
+    that tell where."""
     names = [
-        e.args[0].name
+        (e.args[0].name, e.function.far)
         for e in ordered(expr)
         if isinstance(e, Apply) and e.function.near and isinstance(e.args[0], Arg)
     ]

@@ -16,10 +16,11 @@ import math
 import sys
 from typing import Any
 
-from ..errors import TraceError
+from ..errors import SizesError
 from ..runtime.kinds import is_a
+from .decided import decided, divisors_of
 from .formulas import RELATIONS, Quotient, Terms, formula, names_in, value_of
-from .naming import Naming, gives_number, is_free, is_outside, naming, tagged
+from .naming import Naming, gives_number, is_free, is_outside, is_verified, naming, tagged
 
 # Stand-ins are recognized by their number, so small ones, which are common, are not used.
 _LEAST = 100
@@ -92,7 +93,7 @@ class Size(int):
         return -self + other if isinstance(other, int) else NotImplemented
 
     def __floordiv__(self, other: Any) -> Any:
-        return _quotient(self, other) if isinstance(other, int) else NotImplemented
+        return quotient(self, other) if isinstance(other, int) else NotImplemented
 
     def __rfloordiv__(self, other: Any) -> Any:
         if not isinstance(other, int):
@@ -192,7 +193,7 @@ def require_least(a: int, b: int) -> None:
     sides = _sides(a - b)
     if known is not None or typical(a) < typical(b):
         line = here.line()
-        raise TraceError(
+        raise SizesError(
             f"an op cannot be recorded for named sizes, as it needs {sides[0]} >= {sides[1]}: name "
             f"fewer sizes{f' ({line})' if line else ''}"
         )
@@ -214,9 +215,13 @@ def at_least(a: int, b: int) -> bool:
 
 def aligned(n: int, step: int) -> int:
     """The next multiple of `step`; of a size, one that is surely as large."""
-    if isinstance(n, Size) and all(c % step == 0 for c in n.terms.values()):
+    if not isinstance(n, Size):
+        return (n + step - 1) // step * step
+    if all(c % step == 0 for c in n.terms.values()):
         return n
-    return (n + step - 1) // step * step
+    whole = n + step - 1
+    # No program is for the remainders of a size in bytes.
+    return _made({(Quotient(whole, step),): step}, whole.plain // step * step)
 
 
 def _made(terms: Terms, value: int) -> int:
@@ -231,7 +236,7 @@ def _made(terms: Terms, value: int) -> int:
     return size
 
 
-def _quotient(a: int, b: int) -> int:
+def quotient(a: int, b: int) -> int:
     """a // b: exact where each term of `a` has all of `b`, else a quotient in brackets."""
     value = int.__floordiv__(a.__int__(), b.__int__())
     divisors = list(terms_of(b).items())
@@ -254,35 +259,18 @@ def _quotient(a: int, b: int) -> int:
             return _made(exact, value)
     require_least(a, 0)
     require_least(b, 1)
-    return _made({(Quotient(a, b),): 1}, value)
+    size = _made({(Quotient(a, b),): 1}, value)
+    if (here := naming()) is not None:
+        for name, by in divisors_of(size).items():
+            here.divisors[name] = math.lcm(here.divisors.get(name, 1), by)
+    return size
 
 
 def _decided(difference: Any, relation: str) -> bool | None:
-    """Whether a difference has a relation to 0, for all sizes; None where some have and some
-    not."""
-    terms = terms_of(difference)
-    constant = terms.get((), 0)
-    rest = [c for product, c in terms.items() if product]
-    test = RELATIONS[relation]
-    if not rest:
-        return test(constant, 0)
-    if all(c > 0 for c in rest):  # from the constant on
-        low, high = constant, None
-    elif all(c < 0 for c in rest):
-        low, high = None, constant
-    else:
-        return None
-    if relation in ("==", "!="):
-        apart = (low is not None and low > 0) or (high is not None and high < 0)
-        return (relation == "!=") if apart else None
-    if low is not None:
-        if (relation == ">=" and low >= 0) or (relation == ">" and low > 0):
-            return True
-        return False if (relation == "<" and low >= 0) or (relation == "<=" and low > 0) else None
-    assert high is not None
-    if (relation == "<=" and high <= 0) or (relation == "<" and high < 0):
-        return True
-    return False if (relation == ">" and high <= 0) or (relation == ">=" and high < 0) else None
+    """Whether a difference has a relation to 0, for all sizes that the program is for; None where
+    some have and some not."""
+    here = naming()
+    return decided(difference, relation, here.remainders if here is not None else {})
 
 
 def _compared(a: Size, b: Any, relation: str) -> Any:
@@ -303,8 +291,17 @@ def _compared(a: Size, b: Any, relation: str) -> Any:
     file = sys._getframe(2).f_code.co_filename
     is_order = relation not in ("==", "!=")
     if is_free(file, is_order):
-        if here.small and not is_order and type(b) is int and b in (0, 1):
-            return relation == "!="  # a length that is 0 or 1 is none that is always so
+        # A length that is 0 or 1 is none that is always so, and two that are equal for some sizes,
+        # such as n // 2 and (n + 1) // 2, are different ones.
+        if here.small:
+            is_other = type(b) is int and b in (0, 1)
+        else:
+            is_other = isinstance(b, int) and bool(divisors_of(a - b))
+        if is_other and not is_order:
+            return relation == "!="
+    elif is_verified(file):
+        if here.small and isinstance(b, int):
+            return RELATIONS[relation](int.__int__(a), b.__int__())
     else:
         relation = relation if answer else _OTHERS[relation]
         if isinstance(b, int):

@@ -164,5 +164,5 @@ def is_ranged(statement: Any) -> bool:
     """Whether it calls a function that has another form for arguments near 0."""
     if not isinstance(statement, Assign):
         return False
-    near = (NAMES.index(name) for name in near_arguments(statement.body))
+    near = (NAMES.index(name) for name, _ in near_arguments(statement.body))
     return any(isinstance(statement.operands[i], str) for i in near)

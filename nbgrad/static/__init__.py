@@ -7,6 +7,7 @@ share a loop nest), `loops` (kernels, cores, memory) and `entry` (machine code a
 for compiled functions inside of transformations.
 """
 
-from .function import StaticFunction, compile
+from .compiling import compile
+from .function import StaticFunction
 
 __all__ = ["StaticFunction", "compile"]

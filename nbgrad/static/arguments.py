@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.primitive import Aval
 from ..core.symbols import Symbol, static_key
+from ..errors import ArgumentError, CompiledArgumentError
 from ..runtime.kinds import is_a
 from ..transforms import trees
 from .entry.flatten import Leaf, Tree, aval_of, is_dynamic
@@ -37,6 +38,12 @@ class Arguments:
     def avals(self) -> list[Aval]:
         """The shapes and dtypes of the inputs."""
         return [kind for kind in self.kinds if isinstance(kind, Aval)]
+
+    def kinds_beside(self, shapes: tuple | None) -> tuple:
+        """The kinds of the leaves, reduced to dtypes if `shapes` has the shapes."""
+        if shapes is None:
+            return self.kinds
+        return tuple(kind.dtype if isinstance(kind, Aval) else kind for kind in self.kinds)
 
     @property
     def count(self) -> int:
@@ -94,7 +101,7 @@ def _known(leaf: Leaf) -> Leaf:
     """Return a leaf. Raises TypeError for a long float, whose precision programs lack."""
     dtype = getattr(leaf, "dtype", None)
     if dtype is not None and dtype.char == "g" and dtype.itemsize > 8:
-        raise TypeError(
+        raise CompiledArgumentError(
             f"compile: an argument of dtype {dtype}: compiled functions compute in float64, which "
             "would lose digits: pass x.astype(np.float64)"
         )
@@ -106,14 +113,14 @@ def _key(leaf: object) -> Hashable:
     value = unmarked(leaf)
     if value is leaf and hasattr(value, "__array__") and not is_a(value, np.generic):
         dtype = f" {value.dtype}" if is_a(value, np.ndarray) else ""
-        raise TypeError(
+        raise CompiledArgumentError(
             f"a {type(value).__name__}{dtype} is no argument of a compiled function, which takes "
             "numbers and arrays of floats, integers and bools: pass np.asarray of it, converted"
         )
     try:
         hash(value)
     except TypeError:
-        raise TypeError(
+        raise CompiledArgumentError(
             f"a static argument must be hashable, and a {type(value).__name__} is not: pass arrays "
             "as ordinary arguments, lists as tuples"
         ) from None
@@ -145,7 +152,7 @@ def static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
     parameters = parameters_of(f)
     unknown = [name for name in names if name not in parameters]
     if unknown:
-        raise ValueError(
+        raise ArgumentError(
             f"static_argnames: {', '.join(unknown)} is no argument of the function; it has "
             f"{', '.join(parameters)}"
         )

@@ -1,4 +1,4 @@
-"""`nbgrad.compile`: a Python function compiled once for each structure, shapes and dtypes of its
+"""`StaticFunction`: a Python function compiled once for each structure, shapes and dtypes of its
 arguments.
 
 The modules of the compiler are imported by the first call.
@@ -15,13 +15,16 @@ from ..compiler.forks import fork_safe
 from ..core.array import Array
 from ..core.primitive import Aval
 from ..core.remade import Wrapper, reduced
-from ..errors import TraceError
+from ..errors import ArgumentTypeError, CompilationWarning, TraceError
+from ..runtime.lines import level_of_user
 from ..transforms import trees
+from ..transforms.transformed import Parameters, Result, Typed
 from .arguments import Arguments, parameters_of, static_names
 from .entry.flatten import Leaf, Tree, Unwritten
 from .entry.front import caller
-from .named import Named, Spec, Specs, compiled, is_for
+from .named import NoFormula, compiled, is_for
 from .only_variant import OfOnlyVariant
+from .specs import Named, Specs
 from .trace.program import Program
 from .trace.record import trace
 
@@ -29,30 +32,29 @@ if TYPE_CHECKING:
     from .jit.calls import Nesting
     from .variant import Variant
 
-# Numbers of variants of one function: above the first, it warns; above the second, it drops the
-# oldest.
-_MANY, _MOST = 8, 64
-# The number of earlier programs kept for a variant, recorded for other values of globals and the
-# like.
-_OTHERS = 8
+# Variants of one function: above the first number it warns; above the second it drops the oldest.
+# The third is that of earlier programs kept for a variant, recorded for other values that it reads.
+_MANY, _MOST, _OTHERS = 8, 64, 8
 
 
-class StaticFunction(partial, Wrapper, OfOnlyVariant):
+class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant):
     """The result of `nbgrad.compile`: it compiles a variant for new shapes, and runs it.
 
     It is a `partial` without arguments, which adds no Python call: it calls the entry generated for
     the latest structure of arguments, and that calls `_call` if the structure is another.
+
+    >>> f = nbgrad.compile(lambda x: np.sum(x * x))
+    >>> float(f(np.ones(3))), len(f.plan.steps)
+    (3.0, 1)
     """
 
     def __new__(cls, f: Callable, *_: Any, **__: Any) -> Any:
         return super().__new__(cls, f)
 
     def __init__(
-        self,
-        f: Callable,
-        static_argnames: Iterable[str] = (),
-        dynamic: Mapping[str, Spec] | None = None,
-    ):
+        self, f: Callable[Parameters, Result], static_argnames: Iterable[str] = (),
+        dynamic: Mapping[str, Any] | None = None,
+    ):  # fmt: skip
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
         self._gives = "out" not in parameters_of(f)
@@ -61,14 +63,16 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
         )
         self.static = static_names(f, self._names)
         if not isinstance(dynamic, Mapping | None):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"dynamic: {dynamic!r} is no dict: give names of sizes by argument, such as "
-                '{"x": ("n", None)}'
+                '{"x": ("n", None)}',
+                code="NB-SIZES",
             )
         self._dynamic = dict(dynamic or {})
         self.specs: Any = Specs(parameters_of(f), self._dynamic) if self._dynamic else None
         self._variants: dict[Any, Variant] = {}
         self._others: dict[Any, list[Variant]] = {}
+        self._lone: set[Any] = set()  # structures of arguments for which names are of no use
         # For calls with arrays of transformations: by structure of the arguments, a fast path for
         # the latest structure, and reasons for calls that ran uncompiled (the keys, in order).
         self.nestings: dict[Any, Nesting] = {}
@@ -85,8 +89,7 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
 
     def _answer(self, front: Callable) -> None:
         """Make `front` the function that this partial calls."""
-        state = (front, (), None, self.__dict__)
-        self.__setstate__(state)  # pyright: ignore[reportAttributeAccessIssue]
+        self.__setstate__((front, (), None, self.__dict__))  # pyright: ignore
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable:
         """Bind to an instance, as methods do."""
@@ -94,12 +97,14 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
             return self
         return lambda *args, **options: self(instance, *args, **options)
 
+    __repr__ = OfOnlyVariant.__repr__  # not that of partial
+
     def __reduce__(self):
         """Pickle and copy the function and its options; programs are in the cache."""
         return reduced(self, StaticFunction, self._f, self._names, self._dynamic)
 
     @property
-    def function(self) -> Callable:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def function(self) -> Callable[Parameters, Result]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The Python function that was compiled."""
         return self._f
 
@@ -107,7 +112,7 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
         """Return `f`, not compiled."""
         return f
 
-    def variant(self, *args, **options) -> "Variant":
+    def variant(self, *args: Any, **options: Any) -> "Variant":
         """Return the variant for arguments like these examples, compiled if necessary."""
         return self._find(args, options)[0]
 
@@ -118,7 +123,7 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
         >>> f = nbgrad.compile(lambda x: x * x if x > 0.0 else x)
         >>> slope = nbgrad.grad(f)(3.0)
         >>> [reason.partition(":")[0] for reason in f.fallbacks]
-        ['TraceError']
+        ['TruthError']
         """
         return tuple(self.reasons)
 
@@ -139,13 +144,16 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
             if out is not None:
-                raise TraceError(f"{self.name}: out= is for plain arrays, not for tracked ones")
+                raise TraceError(
+                    f"{self.name}: out= is for plain arrays, not for tracked ones",
+                    code="NB-COMPILED",
+                )
             from .jit.calls import call
 
             return call(self, args, options)
         variant, dynamic = self._find(args, options)
         result = variant.python.run(dynamic, out)
-        if not options:
+        if not options and variant.python.is_hot:
             try:
                 front = variant.python, args, self.static, self._general, self._gives
                 self._answer(caller(*front, variant.guard.around))
@@ -161,18 +169,40 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
         if self.specs is not None:
             named = self.specs.of(self.name, arguments)
             if named.sizes:
-                variant = self._variant(arguments, named)
-                if is_for(variant, named, arguments.avals, self._recorder(arguments)):
+                variant = self._variant_for_all(arguments, named)
+                if variant is not None:
                     return variant, arguments.inputs
         return self._variant(arguments), arguments.inputs
+
+    def _variant_for_all(self, arguments: Arguments, named: Named) -> "Variant | None":
+        """Return the variant for all sizes with these names, or for all with the same remainders;
+        None if the sizes of the arguments need a variant of their own."""
+        key = (arguments.nesting, named.shapes)
+        if key in self._lone:
+            return None
+        try:
+            variant = self._variant(arguments, named)
+            if variant.remainders:
+                named = named.divided({name: by for name, by, _ in variant.remainders})
+                if named.remainders != variant.remainders:
+                    variant = self._variant(arguments, named)
+        except NoFormula as error:
+            variant = self._variant(arguments)  # raises, if the function cannot be compiled at all
+            self._lone.add(key)
+            names = " and ".join(named.sizes)
+            message = f"each length {names} takes a compilation: {error}"
+            warnings.warn(CompilationWarning(message, "NB-RECOMPILED"), stacklevel=7)
+            return variant
+        record = self._recorder(arguments)
+        return variant if is_for(variant, named, arguments.avals, record) else None
 
     def _variant(self, arguments: Arguments, named: "Named | None" = None) -> "Variant":
         """Return the variant for all sizes with these names, or for the sizes of the arguments;
         compile it if it is new."""
-        shapes = named.shapes if named is not None else None
-        key, weak = (arguments.nesting, _without(arguments.kinds, shapes), shapes), arguments.weak
-        variant = self._known(key, weak)
-        if variant is not None:
+        shapes, rests = (named.shapes, named.remainders) if named is not None else (None, ())
+        key = (arguments.nesting, arguments.kinds_beside(shapes), shapes, rests)
+        weak = arguments.weak
+        if (variant := self._known(key, weak)) is not None:
             return variant
         from .reads.guard import Guard
         from .variant import Variant
@@ -206,16 +236,16 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
     def _recorder(self, arguments: Arguments) -> Callable[[list[Aval]], Program]:
         """Return a function that records the program for arguments of other shapes."""
         from .entry.signature import program_name
+        from .trace.rerolled import rerolled
 
         name = program_name(self.name)
-        return lambda avals: trace(self._f, name, avals, arguments.weak, arguments.fill)
+        return lambda avals: rerolled(trace(self._f, name, avals, arguments.weak, arguments.fill))
 
     def _known(self, key: tuple, weak: tuple) -> "Variant | None":
         """Return the variant of a key that was recorded for the current values of globals and
         closures, None if there is none."""
         for known in (key, (*key, weak)):
-            variant = self._variants.get(known)
-            if variant is None:
+            if (variant := self._variants.get(known)) is None:
                 continue
             if variant.guard.is_same():
                 return variant
@@ -237,77 +267,6 @@ class StaticFunction(partial, Wrapper, OfOnlyVariant):
                 f"{self.name} is compiled for the {_MANY + 1}th time, now for ({shown}): each set "
                 "of shapes, dtypes and static values takes a compilation. Pass numbers that change "
                 "as arrays or floats, not as static arguments, and pad to few shapes",
-                stacklevel=4,
+                CompilationWarning,
+                stacklevel=level_of_user(),
             )
-
-
-def _without(kinds: tuple, shapes: tuple | None) -> tuple:
-    """Return the kinds of leaves, reduced to dtypes if `shapes` has the shapes."""
-    if shapes is None:
-        return kinds
-    return tuple(kind.dtype if isinstance(kind, Aval) else kind for kind in kinds)
-
-
-def compile(
-    f: Callable | None = None,
-    *,
-    static_argnames: Iterable[str] = (),
-    dynamic: Mapping[str, Spec] | None = None,
-) -> Any:
-    """Compile `f` to machine code, at its first call with arguments of new shapes or dtypes.
-
-    Arguments:
-        f: a function of arrays and numbers, or of nested dicts, lists and tuples of them, such as
-            `nbgrad.value_and_grad(loss)`. Without `f`, a decorator is returned.
-        static_argnames: names of arguments whose value is part of the program, such as a number of
-            layers; a new value compiles a new program. Strings, bools, None and functions are
-            always static.
-        dynamic: for arguments by name, names for axes whose length varies, None for the others:
-            `{"x": ("n", None), "y": ("n",)}`. One program is compiled for all lengths, 0 and 1
-            included. The spec of a nested argument holds for each of its arrays. For a named length
-            n, `isinstance(n, int)` is true, and `type(n) is int` false.
-
-    Dtypes are NumPy's. Results without axes of dtype float64, int64 and bool are Python numbers.
-
-    Arrays that the function closes over are read at each call. All other values that it reads,
-    apart from its arguments, are compared at each call, and the function is recorded again if they
-    changed: globals and closed-over variables, items of dicts and lists, attributes of objects,
-    classes and modules, defaults, redefined helper functions. The latest programs are kept, so that
-    a value that returns compiles nothing. Arrays whose values shaped the program (an index,
-    `y + 1`, up to 4096 integers such as n in `x[:n]`) are compared, too. Pass values that change
-    often as arguments: recording takes milliseconds, and a new number compiles a new program.
-
-    These changes are not noticed: `float(y[0])` of a float in an array that is changed in place;
-    functions and modules of Python and of installed packages; items of containers with more than
-    4096; environment variables, context variables, files and clocks. The functions `njit`,
-    `address` and `cfunc` of a variant stay as they were recorded.
-
-    Equal names in `dynamic` require equal lengths. If a program needs a condition on a length
-    (`x[5]` needs 6 elements), other lengths are compiled on their own. A length that determines the
-    program without a formula, such as the range of a Python loop, is refused with the line. A
-    function that reads lengths (`x.shape`) is recorded once for each new length, and compiled for
-    that length alone if the program differs. `njit` checks conditions only.
-
-    A compiled function ignores `np.errstate`, `np.seterr` and warning filters: a division by zero
-    gives inf without a warning.
-
-    Results are new arrays. With `out=`, arrays nested as the result, they are written there
-    (numbers are ignored), and the call allocates no arrays.
-
-    Inside of transformations, as in `grad(compile(f))`, derivatives of the function are compiled;
-    `fallbacks` lists the reasons if the uncompiled function runs instead.
-
-    Raises:
-        TraceError: the function needs a number while it is recorded, or an op that is eager only;
-            the message shows the line.
-        DimensionMismatch: lengths with equal names differ; the message names both arguments.
-
-    >>> f = nbgrad.compile(nbgrad.value_and_grad(lambda x: np.sum(np.tanh(x) * x)))
-    >>> value, slope = f(np.array([0.0, 1.0]))
-    >>> round(value, 6), slope.round(6)
-    (0.761594, array([0.      , 1.181568]))
-    """
-    if f is None:
-        return lambda g: compile(g, static_argnames=static_argnames, dynamic=dynamic)
-    trees.require_function("compile", f)
-    return StaticFunction(f, static_argnames, dynamic)

@@ -7,18 +7,16 @@ that violate one have a variant of their own.
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.primitive import Aval
 from ..core.symbols import static_key
-from ..errors import DimensionMismatch, TraceError
+from ..errors import SizesError, TraceError
 from ..ir.naming import Naming
 from ..ir.sizes import is_dynamic as is_named
-from ..ir.sizes import stand_in
+from ..ir.sizes import quotient, stand_in
 from ..runtime.lines import calling_line, user_line
-from ..transforms import trees
-from .arguments import Arguments
-from .entry.flatten import is_dynamic
+from .specs import Named, Spec
 from .trace.program import Program
 from .trace.same import Comparison
 
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from .variant import Variant
 
 Record: TypeAlias = Callable[[list[Aval]], Program]
-Spec = tuple[str | None, ...]
-"""For each axis of an array the name of its length, or None for a literal length."""
-
 # Stand-ins for sizes, unusual lengths: primes, twice a prime, and 120 times a prime, so that
 # programs that depend on a remainder differ.
 _STAND_INS = tuple(
@@ -41,84 +36,18 @@ _STAND_INS = tuple(
 )
 # Stand-ins for which a program is recorded again and compared: the first of each row that matches,
 # as a size may equal another number by chance.
-_CHECKED = ((3, 5, 7), (16, 48, 80), (20_000, 24_000, 28_000))
+_CHECKED = ((3, 5, 7), (16, 48, 80), (4_001, 4_801, 5_601))
+# A program of more ops for the second of these sizes than for the first has ever more.
+_FEW, _MORE = 16, 48
+# The largest number by which sizes are divided if programs are for sizes of one remainder.
+_MOST_REMAINDERS = 64
 _ADVICE = (
-    ": make arrays of sizes by np functions of arguments, such as np.zeros_like, use nbgrad.scan "
-    "in place of range, np.where in place of if, or name fewer sizes"
+    ": make arrays of sizes by np functions of arguments, such as np.zeros_like(x) and "
+    "np.arange(n, like=x), use nbgrad.scan in place of range, np.where in place of if, or name "
+    "fewer sizes"
 )
 # A number of the program may equal a stand-in by chance: then others are tried.
 _ATTEMPTS = 3
-
-
-class Named(NamedTuple):
-    """Arguments with named sizes: the `shapes` of inputs, with names; their `labels` for messages;
-    the `sizes` by name, each with the argument that has it."""
-
-    shapes: tuple[tuple[int | str, ...], ...]
-    labels: tuple[str, ...]
-    sizes: dict[str, tuple[int, str]]
-
-    @property
-    def values(self) -> dict[str, int]:
-        return {name: n for name, (n, _) in self.sizes.items()}
-
-
-class Specs:
-    """The named sizes of a function's arguments, as in `compile(dynamic=...)`."""
-
-    def __init__(self, parameters: Sequence[str], dynamic: Mapping[str, Spec]):
-        self._parameters = parameters
-        self._specs = {name: _checked(name, spec) for name, spec in dynamic.items()}
-        unknown = [name for name in dynamic if name not in parameters]
-        if unknown:
-            raise ValueError(
-                f"dynamic: {', '.join(map(str, unknown))} is no argument of the function; it has "
-                f"{', '.join(parameters)}"
-            )
-
-    def of(self, f: str, arguments: Arguments) -> Named:
-        """Return the named sizes of arguments. Raises DimensionMismatch, which names both
-        arguments, if sizes with equal names differ."""
-        sizes: dict[str, tuple[int, str]] = {}
-        shapes, labels, avals = [], [], iter(arguments.avals)
-        names = [*self._parameters, *("" for _ in arguments.positional)]
-        pairs = [
-            *zip(names, arguments.positional, strict=False),
-            *((name, arguments.named[name]) for name in sorted(arguments.named)),
-        ]
-        for name, value in pairs:
-            spec = self._specs.get(name)
-            leaves = trees.flatten(value)[0]
-            for place, leaf in zip(trees.paths(value), leaves, strict=True):
-                if is_dynamic(leaf):
-                    shape = next(avals).shape
-                    label = f"{name}[{place!r}]" if place else name
-                    labels.append(label)
-                    shapes.append(shape if spec is None else _read(f, label, shape, spec, sizes))
-        return Named(tuple(shapes), tuple(labels), sizes)
-
-
-class LeafSpecs:
-    """`Specs` for a function of leaves: one spec for each position."""
-
-    def __init__(self, specs: Sequence[Spec | None]):
-        self.specs = list(specs)
-
-    def of(self, f: str, arguments: Arguments) -> Named:
-        """Return the named sizes of leaves. Raises DimensionMismatch as `Specs.of`."""
-        sizes: dict[str, tuple[int, str]] = {}
-        shapes, labels = [], []
-        for i, aval in zip(arguments.places, arguments.avals, strict=True):
-            spec = self.specs[i]
-            labels.append(f"argument {i}")
-            shape = aval.shape
-            shapes.append(shape if spec is None else _read(f, labels[-1], shape, spec, sizes))
-        return Named(tuple(shapes), tuple(labels), sizes)
-
-
-def specs_of(named: Named) -> list[Spec]:
-    """Return the specs of the inputs, in order."""
-    return [tuple(n if isinstance(n, str) else None for n in shape) for shape in named.shapes]
 
 
 def specs_of_outputs(variant: "Variant") -> list[Spec | None]:
@@ -132,55 +61,76 @@ def specs_of_outputs(variant: "Variant") -> list[Spec | None]:
     return specs
 
 
-def _checked(name: str, spec: Any) -> Spec:
-    fits = isinstance(spec, (tuple, list)) and all(x is None or isinstance(x, str) for x in spec)
-    if not fits or not all(x is None or x.isidentifier() for x in spec):
-        raise ValueError(
-            f"dynamic: the sizes of {name} are given as a tuple of names, and None for literal "
-            f'ones, such as ("n", None), not as {spec!r}'
-        )
-    return tuple(spec)
-
-
-def _read(
-    f: str, label: str, shape: tuple[int, ...], spec: Spec, sizes: dict[str, tuple[int, str]]
-) -> tuple[int | str, ...]:
-    if len(shape) != len(spec):
-        raise DimensionMismatch(
-            f"{f}: {label} has the shape {shape}, and dynamic names {len(spec)} sizes of it"
-        )
-    for name, n in zip(spec, shape, strict=True):
-        if name is None:
-            continue
-        other, where = sizes.setdefault(name, (n, f"{label} of shape {shape}"))
-        if other != n:
-            raise DimensionMismatch(
-                f"{f}: the size {name} is {other} in {where} and {n} in {label} of shape {shape}"
-            )
-    return tuple(n if name is None else name for name, n in zip(spec, shape, strict=True))
+class NoFormula(SizesError):
+    """The program of a function depends on a named size in a way that has no formula."""
 
 
 def compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
-    """Compile the variant for all sizes with these names; `record` records the program for avals.
+    """Compile the variant for all sizes with these names, or for all with the same remainders where
+    no program is right for others; `record` records the program for avals.
 
-    Raises the errors of the function for `avals`, and TraceError, with the user's line if known, if
-    the program depends on a size in a way that has no formula.
+    Raises the errors of the function for `avals`, and NoFormula, with the user's line if known.
     """
+    divisors: dict[str, int] = {}
     try:
-        variant = _compiled(f, named, avals, record)
-        told = _other_program(variant, named, avals, record)
-        if told:
-            raise TraceError(f"{f}: {told}{_ADVICE}")
-        return variant
-    except TraceError:
+        _require_bounded(f, named, avals, record)
+        try:
+            return _checked(f, named, avals, record, divisors)
+        except Exception:
+            names = dict(zip(_spelled(named).values(), named.sizes, strict=True))
+            divisors = {names[name]: by for name, by in divisors.items()}
+            if named.remainders or not all(1 < by <= _MOST_REMAINDERS for by in divisors.values()):
+                raise
+            divided = named.divided(divisors)
+            if not divisors or not divided.remainders:
+                raise
+            return _checked(f, divided, avals, record, {})
+    except TraceError as error:
         record(list(avals))
-        raise
+        raise NoFormula(*error.args) from error
     except Exception as error:
         record(list(avals))
-        raise TraceError(
+        raise NoFormula(
             f"{f}: an op cannot be recorded for named sizes, here {_listed(named.sizes)}: name "
             f"fewer ({type(error).__name__}: {error}){_line_of(error)}"
         ) from error
+
+
+def _checked(
+    f: str, named: Named, avals: Sequence[Aval], record: Record, divisors: dict[str, int]
+) -> "Variant":
+    """Compile the variant, and compare it with programs for other sizes; `divisors` gets what
+    sizes are divided by."""
+    variant = _compiled(f, named, avals, record, divisors)
+    told = _other_program(variant, named, avals, record)
+    if told:
+        raise SizesError(f"{f}: {told}{_ADVICE}")
+    return variant
+
+
+def _spelled(named: Named) -> dict[str, str]:
+    """The names of sizes in texts."""
+    from .entry.signature import size_names
+
+    return size_names(list(named.sizes))
+
+
+def _require_bounded(f: str, named: Named, avals: Sequence[Aval], record: Record) -> None:
+    """Raise TraceError with the user's line if programs for larger sizes have ever more ops, as
+    those of Python loops: recording one for a stand-in would take long."""
+    programs = []
+    for first in (_FEW, _MORE):
+        numbers = {name: first + i for i, name in enumerate(named.sizes)}
+        try:
+            programs.append(_named_program(named, numbers, avals, record, small=True)[1])
+        except Exception:  # the function raises for these sizes, or needs a number
+            return
+    one, other = programs
+    if len(other.equations) > len(one.equations) + _FEW:
+        line = _other_op(one, other)
+        raise SizesError(
+            f"{f}: the program has more ops where {_listed(named.sizes)} is larger{_ADVICE}{line}"
+        )
 
 
 def is_for(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> bool:
@@ -195,7 +145,7 @@ def is_for(variant: "Variant", named: Named, avals: Sequence[Aval], record: Reco
     sizes = tuple(spelled[name] for name in variant.signature.places)
     if sizes not in known and sizes not in variant.others:
         try:
-            other = _recorded(variant, named, avals, record, list(named.values.values()), True)[1]
+            other = _named_program(named, named.values, avals, record, small=True)[1]
             is_same = variant.comparison.difference(other, spelled) is None
         except Exception:  # the function raises for these sizes
             is_same = False
@@ -203,26 +153,21 @@ def is_for(variant: "Variant", named: Named, avals: Sequence[Aval], record: Reco
     return sizes in known
 
 
-def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "Variant":
+def _compiled(
+    f: str, named: Named, avals: Sequence[Aval], record: Record, divisors: dict[str, int]
+) -> "Variant":
     """Compile the variant, whose text is equal for several stand-ins."""
-    from .entry.signature import size_names
     from .variant import Variant
 
-    spelled = size_names(list(named.sizes))
     rows = _rows(named)
     told = ""
     for attempt in range(_ATTEMPTS):
-        chosen = [rows[(attempt * len(spelled) + i) % len(rows)] for i in range(len(spelled))]
+        count = len(named.sizes)
+        chosen = [rows[(attempt * count + i) % len(rows)] for i in range(count)]
         recorded: list[tuple[Naming, Program]] = []
         for numbers in zip(*chosen, strict=True):
-            naming = Naming(calling_line)
-            naming.labels = named.labels
-            known = {
-                name: stand_in(spelled[name], n, naming)
-                for name, n in zip(spelled, numbers, strict=True)
-            }
-            with naming:
-                recorded.append((naming, record(_with_sizes(named, avals, known))))
+            pairs = zip(named.sizes, numbers, strict=True)
+            recorded.append(_named_program(named, dict(pairs), avals, record, divisors=divisors))
         first = recorded[0][1]
         others = [_other_op(first, program) for _, program in recorded[1:]]
         difference = next(filter(None, others), "")
@@ -231,11 +176,13 @@ def _compiled(f: str, named: Named, avals: Sequence[Aval], record: Record) -> "V
             with naming:
                 variants.append(Variant(program))
             difference = difference or _difference(variants[0], variants[-1])
+        if difference and ".py:" not in difference:
+            difference = f" ({line})" if (line := _line(recorded[0], recorded[-1])) else difference
         told = told or difference
         if not difference:
-            variants[0].names = spelled
+            variants[0].names, variants[0].remainders = _spelled(named), named.remainders
             return variants[0]
-    raise TraceError(
+    raise SizesError(
         f"{f}: the program depends on {_listed(named.sizes)} in a way that has no formula{_ADVICE}"
         f"{told}"
     )
@@ -247,54 +194,60 @@ def _rows(named: Named) -> list[tuple[int, ...]]:
     return [row for row in _STAND_INS if not literal & set(row)]
 
 
-def _with_sizes(named: Named, avals: Sequence[Aval], sizes: Mapping[str, int]) -> list[Aval]:
-    """Return the avals with numbers in place of names."""
-    pairs = zip(named.shapes, avals, strict=True)
-    return [
-        Aval.of(tuple(sizes[n] if isinstance(n, str) else n for n in s), aval.dtype)
-        for s, aval in pairs
-    ]
-
-
-def _recorded(
-    variant: "Variant", named: Named, avals: Sequence[Aval], record: Record,
-    numbers: Sequence[int], small: bool,
+def _named_program(
+    named: Named, numbers: Mapping[str, int], avals: Sequence[Aval], record: Record,
+    checks: bool = False, small: bool = False, divisors: dict[str, int] | None = None,
 ) -> tuple[Naming, Program]:  # fmt: skip
-    """Record the program for these numbers, for a comparison."""
-    naming = Naming(calling_line, checks=True, small=small)
-    known = {
-        name: stand_in(variant.names[name], n, naming)
-        for name, n in zip(named.sizes, numbers, strict=True)
-    }
+    """Record the program for these numbers, or for the next ones with the remainders."""
+    naming = Naming(calling_line, checks=checks or small, small=small)
+    naming.labels = named.labels
+    naming.divisors = {} if divisors is None else divisors
+    spelled, numbers = _spelled(named), dict(numbers)
+    for name, by, rest in named.remainders:
+        numbers[name] += (rest - numbers[name]) % by
+        naming.remainders[spelled[name]] = (by, rest)
+    sizes = {name: stand_in(spelled[name], n, naming) for name, n in numbers.items()}
     with naming:
-        return naming, record(_with_sizes(named, avals, known))
+        for name, by, rest in named.remainders:
+            naming.require(sizes[name], "==", quotient(sizes[name], by) * by + rest)
+        shapes = [
+            tuple(sizes[n] if isinstance(n, str) else n for n in shape) for shape in named.shapes
+        ]
+        pairs = zip(shapes, avals, strict=True)
+        return naming, record([Aval.of(shape, aval.dtype) for shape, aval in pairs])
 
 
 def _other_program(variant: "Variant", named: Named, avals: Sequence[Aval], record: Record) -> str:
     """Return a message if another program is recorded for small or large stand-ins, because of a
     hidden condition such as `0.5 * x.shape[0] > 10`; else ""."""
-    rows = _rows(named)
-    firsts = [rows[i][0] for i in range(len(named.sizes))]
-    naming, reference = _recorded(variant, named, avals, record, firsts, False)
+    firsts = {name: row[0] for name, row in zip(named.sizes, _rows(named), strict=False)}
+    naming, reference = _named_program(named, firsts, avals, record, checks=True)
     variant.comparison = Comparison(naming, reference)
     if naming.seen:
         variant.signature.verified = set()
     for firsts in _CHECKED:
         told = ""
         for first in firsts:
-            numbers = [first + 2 * k for k in range(len(named.sizes))]
-            sizes = dict(zip(named.sizes, numbers, strict=True))
+            sizes = {name: first + 2 * k for k, name in enumerate(named.sizes)}
+            for name, by, rest in named.remainders:
+                sizes[name] += (rest - sizes[name]) % by
             if variant.holds_for(sizes):
                 spelled = {variant.names[name]: n for name, n in sizes.items()}
-                _, other = _recorded(variant, named, avals, record, numbers, True)
+                _, other = _named_program(named, sizes, avals, record, small=True)
                 line = variant.comparison.difference(other, spelled)
                 if line is None:
                     break
-                told = told or f"another program is recorded for {spelled} ({line})"
+                told = told or f"the program for {_equal(spelled)} has other ops ({line})"
         else:
             if told:
                 return told
     return ""
+
+
+def _line(one: tuple[Naming, Program], other: tuple[Naming, Program]) -> str:
+    """Return the line of the first op that differs in two programs, "" if none is known."""
+    numbers = {name: int.__int__(n) for name, n in other[0].sizes.items()}
+    return Comparison(*one).difference(other[1], numbers) or ""
 
 
 def _other_op(one: Program, other: Program) -> str:
@@ -333,8 +286,12 @@ def _difference(one: "Variant", other: "Variant") -> str:
     return "" if same else " (an array that is made while the function is recorded)"
 
 
+def _equal(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {n}" for name, n in sizes.items())
+
+
 def _listed(names: Mapping[str, Any]) -> str:
     return " and ".join(names)
 
 
-__all__ = ["LeafSpecs", "Named", "Specs", "compiled", "is_for", "specs_of", "specs_of_outputs"]
+__all__ = ["NoFormula", "compiled", "is_for", "specs_of_outputs"]

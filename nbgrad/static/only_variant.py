@@ -26,12 +26,12 @@ class OfOnlyVariant:
         return getattr(self._f, "__name__", type(self._f).__name__)
 
     @property
-    def njit(self) -> Callable:
+    def njit(self) -> Callable[..., Any]:
         """The Numba function, for `@njit` code."""
         return self.only_variant("njit").njit
 
     @property
-    def njit_into(self) -> Callable:
+    def njit_into(self) -> Callable[..., Any]:
         """The Numba function that writes its results into the arrays passed to it."""
         return self.only_variant("njit_into").njit_into
 
@@ -82,6 +82,29 @@ class OfOnlyVariant:
         if len(every) != 1:
             raise TraceError(
                 f"{self.name}.{property}: there are {len(every)} variants; call the function "
-                f"once with an example, or use .variant(*example).{property}"
+                f"once with an example, or use .variant(*example).{property}",
+                code="NB-COMPILED",
             )
         return every[0]
+
+    def __repr__(self) -> str:
+        count = len(self._variants)
+        return f"<compiled {self.name}, {count} variant{'s' * (count != 1)}>"
+
+    def _repr_html_(self) -> str:
+        """The stages of each variant in folds, for notebooks."""
+        from ..runtime import markup
+
+        every = list(self._variants.values())
+        if not every:
+            return markup.framed(
+                markup.facts([("compiled function", self.name)]) + ": not called yet"
+            )
+        stages = ("program", "lowered", "schedule", "loops", "source")
+        parts = []
+        for variant in every:
+            head = str(variant.program).partition(":\n")[0]
+            parts.append(markup.facts([("compiled function", head)]))
+            parts.append(markup.fold("plan", str(variant.plan), is_open=len(every) == 1))
+            parts += [markup.fold(stage, str(getattr(variant, stage))) for stage in stages]
+        return markup.framed("".join(parts))

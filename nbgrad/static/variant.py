@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiler.forks import fork_safe, with_open_properties
 from ..compiler.program import cfunc, njit
-from ..errors import TraceError
+from ..errors import ArgumentError, CFunctionError
 from ..threads import pool
 from .entry import c_abi, njit_entry
 from .entry.flatten import Leaf, entry_argument
@@ -47,6 +47,7 @@ class Variant:
         self.signature.separate = program.separate
         self.packed = self.signature.packed
         self.names: dict[str, str] = {}  # of sizes, and their names in the text
+        self.remainders: tuple[tuple[str, int, int], ...] = ()  # of sizes, which it is for
         self.comparison: Any = None  # with programs recorded for other sizes
         self.others: set[tuple[int, ...]] = set()  # sizes with another program
         self._lock = fork_safe(threading.RLock())
@@ -151,9 +152,9 @@ class Variant:
         """
         makers = {"addressed": c_abi.addressed, "quad": c_abi.quad, "ode": c_abi.ode}
         if kind not in makers:
-            raise ValueError(f'cfunc is for "quad" or "ode", not {kind!r}')
+            raise ArgumentError(f'cfunc is for "quad" or "ode", not {kind!r}', code="NB-CFUNC")
         if self.sizes:
-            raise TraceError(
+            raise CFunctionError(
                 f"{self.program.name}: a C function has pointers and no sizes: compile it "
                 "without dynamic="
             )

@@ -1,4 +1,4 @@
-"""docs/c_functions.md names every C function, and the modules that it names exist."""
+"""docs/development/c_functions.md names every C function, and the modules that it names exist."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import nbgrad
 from nbgrad.capi.replaceable import replaceables
 
 PACKAGE = Path(nbgrad.__file__).parent
-PAGE = (PACKAGE.parent / "docs" / "c_functions.md").read_text(encoding="utf-8")
+PAGE = (PACKAGE.parent / "docs" / "development" / "c_functions.md").read_text(encoding="utf-8")
 
 
 def test_every_replaceable_function_is_in_the_table():

@@ -88,5 +88,5 @@ def test_without_sources_the_first_kernel_says_so(tmp_path, program):
     )
     assert done.stdout == "1\n", "it is found when the first kernel is compiled"
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ImportError: nbgrad compiles functions from their source")
+    assert last.startswith("nbgrad.errors.UnsupportedVersion: nbgrad compiles functions")
     assert "install nbgrad with its .py files" in last and "module_collection_mode" in last

@@ -64,10 +64,10 @@ def copied(parameters, slots, dtypes, result, status=0, messages=()):
     return entry("f", run, parameters, slots, dtypes, result, messages)
 
 
-def scaled(keeps_gil=True, result=(0, ~2), shape=(3,)):
+def scaled(brief=0, result=(0, ~2), shape=(3,)):
     run = machine_code("scaled", SCALED, lambda: (SCALED, tuple, None))[0]["run"]
     parameters = [Array(F8, shape, 0), Number(F8, 2), Array(F8, shape, 1, True)]
-    return entry("f", run, parameters, 3, [F8], result, [ValueError("below", 0)], keeps_gil)
+    return entry("f", run, parameters, 3, [F8], result, [ValueError("below", 0)], brief)
 
 
 def test_results_are_numbers_and_arguments_in_tuples():
@@ -236,16 +236,16 @@ def test_the_code_raises_exceptions_by_their_number():
         scaled()(a, -1.0, r)
     assert caught.value.args == ("below", 0)
     with pytest.raises(ValueError) as again:
-        scaled(keeps_gil=False)(a, -1.0, r)
+        scaled(brief=-1)(a, -1.0, r)
     assert again.value is not caught.value
     f = copied([], 0, [], None, 2, [ValueError("one"), np.linalg.LinAlgError("two")])
     with pytest.raises(np.linalg.LinAlgError, match="two"):
         f()
 
 
-@pytest.mark.parametrize("keeps_gil", [False, True])
-def test_threads_call_at_once(keeps_gil):
-    f = scaled(keeps_gil)
+@pytest.mark.parametrize("brief", [-1, 0])
+def test_threads_call_at_once(brief):
+    f = scaled(brief)
     wrong = []
 
     def work(number):
@@ -258,6 +258,29 @@ def test_threads_call_at_once(keeps_gil):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+HELD = """
+define i32 @run(ptr %words, ptr %numbers) {
+  %held = call i32 @PyGILState_Check()
+  %wide = zext i32 %held to i64
+  store i64 %wide, ptr %numbers
+  ret i32 0
+}
+declare i32 @PyGILState_Check()
+"""
+
+
+def test_short_arrays_keep_the_gil(kind):
+    if kind == "Python":
+        pytest.skip("ctypes releases it")
+    run = machine_code("held", HELD, lambda: (HELD, tuple, None))[0]["run"]
+    parameters = [Array(F8, (~1,), 0), Array(F8, (2, ~3), 2)]
+    f = entry("f", run, parameters, 4, [I8], 0, brief=4)
+    for n, m in ((0, 0), (4, 4), (5, 4), (4, 5), (9, 0)):
+        assert f(np.ones(n), np.ones((2, m))) == (max(n, m) <= 4)
+    f = entry("f", run, [Array(F8, (7,), 0)], 1, [I8], 0)
+    assert f(np.ones(7)) == 0
 
 
 def test_ten_thousand_calls_leave_no_references(kind):

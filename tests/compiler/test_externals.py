@@ -4,6 +4,7 @@ What is imported or compiled later finds all as if nothing had been."""
 
 import pytest
 from helpers.children import run
+from helpers.daily import daily
 
 PRODUCTS = """
 import sys
@@ -60,12 +61,15 @@ def test_a_warm_start_neither_imports_scipys_linear_algebra_nor_compiles_numbas_
 
 @pytest.mark.parametrize(
     "spoiled",
-    [
-        "externals.PathFinder = None",
-        "externals._FUNCTIONS = ['no_such_function']",
-        "externals._address = lambda name: 1 / 0",
-        "import scipy.linalg",
-    ],
+    daily(
+        [
+            "externals.PathFinder = None",
+            "externals._FUNCTIONS = ['no_such_function']",
+            "externals._address = lambda name: 1 / 0",
+            "import scipy.linalg",
+        ],
+        2,
+    ),
 )
 def test_where_it_is_not_found_numba_looks_for_it(warm, spoiled):
     folder, gradients = warm

@@ -1,4 +1,6 @@
-"""A target of the kernel IR: C text for kernels and cores, as `docs/kernel_ir.md` describes them.
+"""A target of the kernel IR: C text for kernels and cores.
+
+`docs/development/kernel_ir.md` describes targets.
 
 It is here to show what a target takes, and that the IR holds nothing of another one. Not written:
 pieces of long loops, tables of addresses, sizes that are known at run time, most device functions.
@@ -38,6 +40,7 @@ HEAD = """#include <math.h>
 static inline double highest(double x, double y) { return x > y || x != x ? x : y; }
 static inline double lowest(double x, double y) { return x < y || x != x ? x : y; }
 static inline double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+static inline double rsqrt(double x) { return pow(x, -0.5); }
 static inline double sigmoid_slope(double x) { return sigmoid(x) * sigmoid(-x); }
 
 static void gemm(const double *a, const double *b, double *c, long m, long n, long k,
@@ -57,7 +60,8 @@ OPERATORS = {
     "less": "({} < {})", "less_equal": "({} <= {})", "greater": "({} > {})",
     "greater_equal": "({} >= {})", "equal": "({} == {})", "not_equal": "({} != {})",
     "and": "({} & {})", "or": "({} | {})", "xor": "({} ^ {})", "negative": "(-{})",
-    "select": "({} ? {} : {})", "fused": "fma({}, {}, {})", "abs": "fabs({})",
+    "select": "({} ? {} : {})", "strong": "({} == 0.0 ? 0.0 : {})", "fused": "fma({}, {}, {})",
+    "abs": "fabs({})",
     "maximum": "highest({}, {})", "minimum": "lowest({}, {})",
 }  # fmt: skip
 JOINED = {SUM: "{} + {}", PRODUCT: "{} * {}", MAXIMUM: "highest({}, {})",

@@ -53,7 +53,7 @@ def test_programs_as_c(make, tmp_path):
         elif isinstance(parameter, ResultBuffer):
             array = outputs[parameter.position]
         else:
-            array = inputs[int(parameter[1:])]
+            array = inputs[int(str(parameter)[1:])]
         dtypes[parameter] = array.dtype
         buffers.append(array)
     text, library = tmp_path / "program.c", tmp_path / "program.so"

@@ -238,3 +238,29 @@ def test_integers_that_become_invalid_are_refused(name):
                 compiled(X)
         y[1] = 2
         assert_same(compiled(X), first)
+
+
+MADE = {
+    "a constructor": lambda x: np.sum(x * nbgrad.array([[1.0, 0.0, 2.0]])),
+    "NumPy's numbers": lambda x: np.sum(x) * np.sqrt(np.float64(2.0)),
+    "an array without axes": lambda x: np.sum(np.where(np.array(True), x, 0.0) * np.array(7)),
+    "a loop": lambda x: nbgrad.loop(3, lambda _, s: s * np.float64(0.5), np.sum(x)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_number_made_while_recording_is_part_of_the_program(name):
+    f = graded(MADE[name])
+    compiled = nbgrad.compile(f)
+    assert_same(compiled(X), f(X))
+    assert not [x for x in compiled.only_variant("x").captured if x.shape == ()]
+
+
+def test_a_number_that_the_function_reaches_is_no_part_of_the_program():
+    """It may change often, without a program for each."""
+    kept, box = [np.float64(2.0)], np.array(3.0)
+    compiled = nbgrad.compile(graded(lambda x: np.sum(x * kept[0]) * box))
+    for i in range(3):
+        kept[0], box[...] = np.float64(2.0 + i), 3.0 - i
+        assert_same(compiled(X), ((2.0 + i) * (3.0 - i) * X.sum(), (2.0 + i) * (3.0 - i) + 0 * X))
+    assert len(compiled.only_variant("x").captured) == 2

@@ -1,5 +1,7 @@
 """Named sizes: one program for any batch size gives what the function gives for each."""
 
+import dataclasses
+import inspect
 import pickle
 
 import numba
@@ -137,13 +139,13 @@ def test_transformations_of_any_order(rng):
 
 
 def test_two_names(rng):
-    f = nbgrad.compile(
-        nbgrad.grad(lambda x, y: np.mean(np.exp(-((x[:, None] - y[None, :]) ** 2)))),
-        dynamic={"x": ("n",), "y": ("m",)},
-    )
+    def plain(x, y):
+        return np.mean(np.exp(-((x[:, None] - y[None, :]) ** 2)))
+
+    f = nbgrad.compile(nbgrad.grad(plain), dynamic={"x": ("n",), "y": ("m",)})
     for n, m in ((4, 7), (1, 1), (7, 4), (5, 5), (0, 3)):
         x, y = rng.normal(size=n), rng.normal(size=m)
-        close(f(x, y), nbgrad.grad(f.function.function)(x, y) if n * m else np.zeros(n))
+        close(f(x, y), nbgrad.grad(plain)(x, y) if n * m else np.zeros(n))
     assert len(f._variants) == 1
 
 
@@ -185,12 +187,63 @@ def test_a_size_is_compared_with_a_float():
         lambda x: sum(row for row in x),
         lambda x: x[np.array([True, False, True, True])],
         lambda x: x * np.sin(np.arange(x.shape[0])),
-        lambda x: np.median(x),
     ],
 )
-def test_what_has_no_formula_is_refused_by_its_line(f):
-    with pytest.raises(TraceError, match=r"test_dynamic\.py|while the function is recorded"):
-        nbgrad.compile(f, dynamic={"x": ("n",)})(np.ones(4))
+def test_what_has_no_formula_has_a_program_for_each_length_and_names_its_line(f):
+    compiled = nbgrad.compile(f, dynamic={"x": ("n",)})
+    with pytest.warns(UserWarning, match="each length n .*(test_dynamic.py|made while)"):
+        close(compiled(np.arange(4.0)), f(np.arange(4.0)))
+    if "True" not in inspect.getsource(f):
+        close(compiled(np.arange(5.0)), f(np.arange(5.0)))
+
+
+def test_what_no_program_has_is_refused_as_without_names():
+    f = nbgrad.compile(lambda s: np.linalg.eigvalsh(s), dynamic={"s": ("n", "n")})
+    with pytest.raises(TraceError, match="eigh is eager only"):
+        f(np.eye(3))
+
+
+def test_programs_for_lengths_of_one_remainder(rng):
+    f = nbgrad.compile(lambda x: x.reshape(x.shape[0] // 2, 2).sum(axis=1), dynamic={"x": ("n",)})
+    for n in (8, 2, 0, 100):
+        x = rng.normal(size=n)
+        close(f(x), x.reshape(n // 2, 2).sum(axis=1))
+    (variant,) = f._variants.values()
+    assert list(variant.signature.conditions) == ["n == (n // 2) * 2"]
+    for n in (7, 1):
+        with pytest.raises(DimensionMismatch, match=f"reshape: {n} elements"):
+            f(np.ones(n))
+    with pytest.raises(ValueError, match=r"was compiled for n == \(n // 2\) \* 2"):
+        variant.njit(np.ones(7))
+    halves = nbgrad.compile(lambda x: x[::2].sum() * x[1::2].sum(), dynamic={"x": ("n",)})
+    for n in (8, 5, 3, 2, 9, 1, 0):
+        x = rng.normal(size=n)
+        close(halves(x), x[::2].sum() * x[1::2].sum())
+    assert sum(bool(variant.sizes) for variant in halves._variants.values()) <= 2
+
+
+def test_specs_of_nested_arguments(rng):
+    @dataclasses.dataclass
+    class Data:
+        x: object
+        y: object
+
+    def total(d, pair):
+        return np.sum(d["a"].x * d["a"].y) + np.sum(pair[0]) + np.sum(pair[1])
+
+    spec = {"d": {"a": Data(("n", None), ("n", None))}, "pair": (("n",), None)}
+    for a in (spec["d"]["a"], {"x": ("n", None), "y": ("n", None)}):
+        f = nbgrad.compile(total, dynamic={**spec, "d": {"a": a}})
+        for n in (3, 1, 0, 9):
+            x, y = rng.normal(size=(2, n, 2))
+            args = {"a": Data(x, y)}, (x[:, 0], np.ones(5))
+            close(f(*args), total(*args))
+        assert len(f._variants) == 1
+    with pytest.raises(DimensionMismatch, match=r"n is 9 in d\['a.x'\].*8 in pair\['0'\]"):
+        f(args[0], (np.ones(8), np.ones(5)))
+    g = nbgrad.compile(total, dynamic={"d": {"b": ("n",)}})
+    with pytest.raises(ValueError, match=r"dynamic names sizes of d\['b'\], which is no part"):
+        g(*args)
 
 
 def test_errors_of_the_function_stay_what_they_are():

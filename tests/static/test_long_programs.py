@@ -49,7 +49,7 @@ def test_a_number_of_600_steps():
     check_written(nbgrad.compile(f), 0.3)
 
 
-@pytest.mark.parametrize("name", daily(STEPS, 6))
+@pytest.mark.parametrize("name", daily(STEPS, 3))
 def test_lines_and_planning_grow_with_the_steps(name):
     calls, lines = [], []
     for count in (50, 200):

@@ -93,6 +93,8 @@ def test_njit_into_writes_and_allocates_nothing(rng):
     close([value, db, dw], [expected, gradient["b"], gradient["w"]])
     with pytest.raises(ValueError, match=r"results float64\[4\], float64\[3, 4\]"):
         into(p["b"], p["w"], x, np.empty(5), dw)
+    with pytest.raises(numba.TypingError, match=r"array of results, np\.empty\(x\.shape\)"):
+        into(p["b"], p["w"], x, db, np.asfortranarray(dw))
 
 
 def test_njit_into_copies_and_captures(rng):

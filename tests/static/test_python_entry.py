@@ -10,6 +10,11 @@ import pytest
 from helpers.calls import Pair, close, energy, example, loss
 
 import nbgrad
+from nbgrad.capi.replaceable import AFTER
+from nbgrad.compiler import entry_code
+from nbgrad.compiler.kernel import DISABLED
+from nbgrad.runtime import layout
+from nbgrad.static.entry import python_entry, run
 
 # -- out= -------------------------------------------------------------------------------------
 
@@ -274,3 +279,32 @@ def test_a_zero_cotangent_stays_zero_through_a_power_of_one_factor():
     for mine, theirs in zip(compiled, eager, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     assert eager[0] == 8.0 - 3.0
+
+
+# -- before the C function ------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(DISABLED or not layout.IS_KNOWN, reason="there is no C function")
+def test_the_c_function_is_compiled_after_many_calls(monkeypatch, rng):
+    made = []
+
+    def machine_entry(*args):
+        made.append(args[-1])
+        return run.machine_entry(*args)
+
+    monkeypatch.setattr(python_entry, "is_at_hand", lambda: False)
+    monkeypatch.setattr(python_entry, "machine_entry", machine_entry)
+    p, x = example(rng)
+    f = nbgrad.compile(nbgrad.value_and_grad(loss))
+    for _ in range(AFTER):
+        close(f(p, x), nbgrad.value_and_grad(loss)(p, x))
+    assert made == [True]
+    for _ in range(3):
+        close(f(p, x), nbgrad.value_and_grad(loss)(p, x))
+    assert made == [True, False]
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is cached")
+def test_the_c_function_runs_at_once_where_it_is_known():
+    entry_code.code(entry_code.room(1))
+    assert entry_code.is_at_hand()

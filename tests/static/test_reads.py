@@ -3,7 +3,11 @@ against a plain call."""
 
 import gc
 import weakref
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -310,6 +314,55 @@ def test_what_is_not_known_of_memory_is_compared_in_python(name, monkeypatch, so
     for i in range(12):
         names["k"], names["c"]["a"], names["s"][0] = float(i // 4), float(i // 3), float(i // 6)
         np.testing.assert_array_equal(compiled(X), names["f"](X))
+
+
+@dataclass
+class Settings:
+    """A dataclass, whose methods close over a set."""
+
+    scale: float
+    extra: Any = ()
+
+
+COLLECTIONS = {
+    "a set": {1.0, 2.0},
+    "a large set": set(range(100)),
+    "a deque": deque([1.0, 2.0]),
+    "nothing": (),
+}
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_a_program_in_c_sees_what_is_beside_words_of_memory(name, soon_native):
+    """A field of an object, and the elements of a collection that it holds."""
+    settings = Settings(1.0, copy(COLLECTIONS[name]))
+
+    def f(x):
+        return x * settings.scale + sum(settings.extra)
+
+    compiled = nbgrad.compile(f)
+    for i in range(12):
+        settings.scale = float(i // 4)
+        if i == 6 and isinstance(settings.extra, set):
+            settings.extra.add(1000.0)
+        if i == 6 and isinstance(settings.extra, deque):
+            settings.extra[0] = 1000.0
+        if i == 9 and settings.extra:
+            settings.extra.pop()
+        np.testing.assert_array_equal(compiled(X), f(X))
+
+
+def test_nothing_is_noted_anew_while_nothing_changes(monkeypatch, soon_native):
+    """A call that finds everything as it was runs C alone."""
+    settings = Settings(2.0, {1.0})
+    compiled = nbgrad.compile(lambda x: x * settings.scale + sum(settings.extra))
+    for _ in range(6):
+        compiled(X)
+    noted = []
+    monkeypatch.setattr(guard.Guard, "_note", noted.append)
+    for _ in range(6):
+        compiled(X)
+    assert not noted
 
 
 def test_what_python_alone_compares_is_compared_by_a_program_in_c_too(soon_native):

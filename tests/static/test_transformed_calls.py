@@ -5,6 +5,7 @@ A function that runs compiled does not run in Python again, once it was recorded
 
 import numpy as np
 import pytest
+from helpers.daily import pairs
 from helpers.static.transformed import (
     FUNCTIONS,
     RNG,
@@ -25,8 +26,7 @@ import nbgrad
 from nbgrad import compile, grad, hessian, hvp, jvp, value_and_grad, vjp, vmap
 
 
-@pytest.mark.parametrize("transform", TRANSFORMS)
-@pytest.mark.parametrize("f", FUNCTIONS)
+@pytest.mark.parametrize(("f", "transform"), pairs([*FUNCTIONS], [*TRANSFORMS]))
 def test_a_compiled_function_runs_compiled_in_each_transformation(f, transform):
     runs_compiled(TRANSFORMS[transform], FUNCTIONS[f])
 

@@ -204,6 +204,7 @@ def read_in_place(
     emit: FunctionBuilder, function: FunctionType, operands: Sequence[Value]
 ) -> Value:
     """The result of a function, which is read in the place of its call."""
+    from .variables import UnsureRead
     from .walk import Walk  # which reads calls
 
     found = with_one_return(function)
@@ -212,9 +213,17 @@ def read_in_place(
             f"{function.__name__}, which returns an array in a loop, or in some cases only: return "
             "it at the end"
         )
-    walk = Walk(emit, function, operands, inlined=found)
-    walk.run()
-    return Known(None) if walk.result is None else walk.result
+    mark, writes, noted = emit.mark(), emit.writes.mark(), []
+    while True:
+        walk = Walk(emit, function, operands, inlined=found, noted=noted)
+        try:
+            walk.run()
+        except UnsureRead as read:
+            noted.append(read.name)
+            emit.reset(mark)
+            emit.writes.restore(writes)
+        else:
+            return Known(None) if walk.result is None else walk.result
 
 
 @cache
@@ -225,16 +234,27 @@ def written_buffers(function: Function) -> frozenset[str]:
         if isinstance(each, Store):
             found.add(each.buffer)
         elif isinstance(each, Call):
-            found |= {x.buffer for x in each.arguments if isinstance(x, Address)}
+            found.update(_written_by(each.function, each.arguments))
     return frozenset(found)
+
+
+def _written_by(function: Any, arguments: Sequence[Any]) -> list[Any]:
+    """The pointers among the arguments of a call through which it may write."""
+    if not isinstance(function, Function):
+        return [x.buffer for x in arguments if isinstance(x, Address)]
+    written = written_buffers(function)
+    return [
+        argument.buffer
+        for (name, _), argument in zip(function.parameters, arguments, strict=True)
+        if isinstance(argument, Address) and name in written
+    ]
 
 
 def called(emit: FunctionBuilder, entry: Entry, operands: Sequence[Value]) -> Value:
     """A call of a function of the IR."""
     arguments = [part for operand in operands for part in flattened(emit, operand)]
-    for (name, _), argument in zip(entry.function.parameters, arguments, strict=True):
-        if isinstance(argument, Address) and name in written_buffers(entry.function):
-            emit.writes.note(str(argument.buffer))
+    for buffer in _written_by(entry.function, arguments):
+        emit.writes.note(str(buffer))
     numbers = iter(emit.call(entry.function, arguments, entry.function.results))
 
     def tree(result: Any) -> Value:

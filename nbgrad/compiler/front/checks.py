@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import IntegerOverflow
 from ...ir.affine import Affine, variable
 from ...ir.scalar import parse
 from ...ir.statements import Allocate, Assign, For, Literal, Variable
@@ -126,7 +127,7 @@ def _number(emit: FunctionBuilder, name: Value, x: Value, *message: Value) -> Va
     found = emit.cast(x, dtype)
     if message and found is not x:
         same = emit.operation(operator.eq, found, x)
-        _require(emit, same, Known(OverflowError), *message)
+        _require(emit, same, Known(IntegerOverflow), *message)
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...ir.affine import Affine
-from .array_table import dtype_from, function_row, known_of, method_row, shape_from
+from .array_table import dtype_from, function_row, method_row, shape_from
 from .arrays import assign, fill, fresh, in_memory, is_array, lazy, require, shape_of
 from .elementwise import dtype_of_elements
 from .emit import FunctionBuilder
@@ -84,8 +84,8 @@ def eye(
     dtype: "Value | None" = None,
 ) -> Value:  # fmt: skip
     rows = shape_from(emit, N)[0]
-    columns = rows if M is None or known_of(M, "the columns of np.eye") is None else (
-        shape_from(emit, M)[0])  # fmt: skip
+    is_square = M is None or (isinstance(M, Known) and M.value is None)
+    columns = rows if M is None or is_square else shape_from(emit, M)[0]
     shift, own = Known(0) if k is None else k, dtype_from(dtype, DOUBLE)
 
     def element(at: Sequence[Value]) -> Value:

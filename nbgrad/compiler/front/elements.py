@@ -2,6 +2,7 @@
 
 import operator
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,10 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
         try:
             return outer_value(emit, getattr(holder.value, name))
         except AttributeError:
-            pass
+            if isinstance(holder.value, ModuleType):
+                raise Unsupported(
+                    f"{name}, which the module {holder.value.__name__} does not have"
+                ) from None
     raise Unsupported(growing(name))
 
 
@@ -208,7 +212,7 @@ def _known_element(emit: FunctionBuilder, numbers: Any, index: Value) -> Value:
     """An element of a tuple of constants; one at a position that is known at run time only is read
     from a table on the stack, which LLVM makes a constant of."""
     if not isinstance(numbers, tuple):
-        raise Unsupported("an element of a constant")
+        raise Unsupported(f"an element of {numbers!r:.40}, which is no array or tuple")
     if isinstance(index, Known):
         return Known(numbers[_constant_index(index)])
     if not all(isinstance(x, float) for x in numbers):

@@ -5,6 +5,7 @@ import builtins
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import takewhile
 
 from ...ir.statements import Assign, Literal, Statement
 from .arrays import is_array
@@ -42,7 +43,7 @@ class Expressions:
 
     def __init__(
         self, emit: FunctionBuilder, function: Callable, definition: Definition,
-        noted: Iterable[str] | None,
+        noted: Iterable[str],
     ):  # fmt: skip
         self.variables = Variables(emit, definition.steady, noted)
         self.comprehension: Callable[[Comprehension], Value] = refuse
@@ -163,13 +164,14 @@ class Expressions:
         return value
 
     def _is_plain(self, node: ast.expr) -> bool:
-        """Whether Numba decides a condition that is known without inferring types: what has a name
-        outside of the function, constants, comparisons of two of them, and those with None."""
+        """Whether Numba decides a known condition without types, by names from outside or None."""
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self._is_plain(operand)
-            case ast.BoolOp(values=values):
-                return all(map(self._is_plain, values))
+            case ast.BoolOp(op=op, values=values):  # Numba drops what follows one that decides
+                plain = list(takewhile(self._is_plain, values))
+                known = {bool(x.value) for x in map(self.value, plain) if isinstance(x, Known)}
+                return len(plain) == len(values) or isinstance(op, ast.Or) in known
             case ast.Compare(ops=[ast.Is() | ast.IsNot()]):
                 return True
             case ast.Compare(left=left, comparators=[right]):

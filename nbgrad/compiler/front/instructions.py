@@ -88,7 +88,8 @@ def _same(name: str, arity: int, results: int = 1, dtype: np.dtype | None = None
 
 for _name, _arity in (
     ("round_even", 1), ("times_power_of_two", 2), ("times_normal_power", 2), ("mantissa", 1),
-    ("exponent", 1), ("turned", 2), ("radd", 2), ("length", 1), ("above", 3),
+    ("exponent", 1), ("half_bits_below", 2), ("turned", 2), ("radd", 2), ("length", 1),
+    ("above", 3),
 ):  # fmt: skip
     _same(_name, _arity)
 _same("two_product", 2, results=2)
@@ -133,7 +134,10 @@ def scipy(emit: FunctionBuilder, name: str, arity: int, *operands: Value) -> Val
 @row
 def pointer(emit: FunctionBuilder, array: Value) -> Value:
     if not isinstance(array, Array) or array.strides is not None:
-        raise Unsupported("a pointer to an array that is not contiguous: np.ascontiguousarray")
+        raise Unsupported(
+            "a pointer to an array that is not contiguous: np.ascontiguousarray(x), or, for an "
+            "array of results, np.empty(x.shape), as np.empty_like(x) keeps the order of x"
+        )
     place = array.place
     return emit.pointing(place, _BYTE) if place.dtype == BOOL else place
 

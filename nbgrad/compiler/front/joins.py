@@ -6,7 +6,7 @@ from functools import partial, reduce
 from ...ir.statements import Statement
 from .emit import FunctionBuilder
 from .rebinding import ArraySlot, array_buffers
-from .variables import Slot, State, Unassigned, Variable, Variables, is_same
+from .variables import Conflict, Slot, State, Unassigned, Variable, Variables, is_same
 
 __all__ = ["Frame", "join", "looped"]
 
@@ -66,6 +66,7 @@ class Frame:
         self.falls_through = False  # whether the loop ends other than by `break`
         self.broken: Slot | None = None  # the flag that `break` sets, if there is one
         self._missing: dict[str, Unassigned] = {}  # read before any assignment
+        self._first: set[str] = set()  # variables that a round assigns first
         self._viewed: set[str] = set()  # variables whose arrays others stand for, too
 
     def miss(self, error: Unassigned) -> None:
@@ -109,6 +110,11 @@ class Frame:
         self._heads |= {name: known[name] for name in self._missing if name in known}
         if ends_by_itself:
             self.leave({**known, **self._start})
+            return
+        self._first |= known.keys() - self._start.keys()
+        for name in known.keys() & self._variables.noted - self._start.keys():
+            self._heads[name] = self._variables.behind(known[name], name)
+            self.is_done = False
 
     def leave(self, known: dict[str, Variable] | None = None) -> None:
         """At an exit."""
@@ -160,7 +166,8 @@ class Frame:
 
     def behind(self) -> None:
         """Behind the loop."""
-        known = {**self._start, **self._exits}
+        later = {name: Conflict(name) for name in self._first}  # no exit has them
+        known = {**later, **self._start, **self._exits}
         unsure = frozenset().union(*(state.unsure for state in self._ways))
         missing = {name for name in known for state in self._ways if name not in state.known}
         self._variables.restore(State(known, unsure | missing))

@@ -40,7 +40,8 @@ def _ended(body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
             return [*body[:i], ast.copy_location(result, each)]
         if isinstance(each, ast.Raise):
             return list(body[: i + 1])
-        if not any(isinstance(x, ast.Return) for x in ast.walk(each)):
+        is_inner = isinstance(each, ast.FunctionDef)
+        if is_inner or not any(isinstance(x, ast.Return) for x in ast.walk(each)):
             continue
         if not isinstance(each, ast.If):
             return None

@@ -12,6 +12,7 @@ from operator import itemgetter
 from types import CodeType, ModuleType
 from typing import Any
 
+from ...errors import UnsupportedVersion
 from ..sources import lines_of, of_code
 
 
@@ -63,7 +64,7 @@ def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
         linecache.checkcache(code.co_filename)  # the file may have been imported anew
         tree = _found(code, modules)
     if tree is None:
-        raise ImportError(
+        raise UnsupportedVersion(
             f"nbgrad compiles functions from their source, and {code.co_filename} has none for "
             f"{code.co_name}: install nbgrad with its .py files (with PyInstaller, set "
             "module_collection_mode={'nbgrad': 'py'}), and restart Python if they have changed"

@@ -76,20 +76,18 @@ class Variables:
     meet, its values are converted to a common type (`joins`). Those that are `steady` stand for
     their first values. For those that are `noted`, a flag tells whether they are assigned."""
 
-    def __init__(
-        self, emit: FunctionBuilder, steady: Container[str], noted: Iterable[str] | None = None
-    ):
+    def __init__(self, emit: FunctionBuilder, steady: Container[str], noted: Iterable[str]):
         self._steady = steady
         self.fused: frozenset[str] = frozenset()  # see `fused.py`
         self.keeps_types = False  # whether the parts of a branch must give one type to a variable
-        self._notes = noted is not None
         self._emit = emit
         self.copies = Copies(emit)  # of arrays, where ways meet
         self._known: dict[str, Variable] = {}
         self._depth = 0  # the number of loops and branches around the statement that is read
         self._unsure: frozenset[str] = frozenset()
         self._is_fresh = False  # whether nothing else refers to the value that is assigned
-        self._flags = {name: self.declared(BOOL, f"{name}_set") for name in noted or ()}
+        self._flags = {name: self.declared(BOOL, f"{name}_set") for name in noted}
+        self.noted = self._flags.keys()
 
     def __getitem__(self, name: str) -> Value:
         """Raises Unsupported if no assignment to the variable is on a way to here."""
@@ -98,14 +96,12 @@ class Variables:
         if name in self._unsure:
             self._check(name)
         variable = self._known[name]
-        if isinstance(variable, Conflict) and self._notes and name not in self._flags:
+        if isinstance(variable, Conflict) and name not in self._flags:
             raise UnsureRead(name)
         return self.read(variable)
 
     def _check(self, name: str) -> None:
         """Raise an error at run time if a variable has no value."""
-        if not self._notes:
-            raise Unassigned(name)
         if name not in self._flags:
             raise UnsureRead(name)
         text = f"cannot access local variable '{name}' where it is not associated with a value"
@@ -322,8 +318,7 @@ class Variables:
         if isinstance(variable, Slot):
             return Number(variable.name, variable.dtype, lasting=False)
         if isinstance(variable, PointerSlot):
-            address = Number(variable.address.name, INT)
-            return self._emit.pointing(address, variable.dtype)
+            return self._emit.pointing(Number(variable.address.name, INT), variable.dtype)
         if isinstance(variable, ArraySlot):
             return variable.read(self._emit)
         if isinstance(variable, Conflict):

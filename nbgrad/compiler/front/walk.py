@@ -55,7 +55,7 @@ class Walk(Loops):
         definition = inlined or definition_of(function)
         self._tree = definition.tree
         self._first = min(x.lineno for x in (self._tree, *self._tree.decorator_list))
-        self._expressions = Expressions(emit, function, definition, None if inlined else noted)
+        self._expressions = Expressions(emit, function, definition, noted)
         self._expressions.comprehension = self._listed
         self._variables = self._expressions.variables
         self._frames: list[Frame] = []

@@ -11,10 +11,11 @@ from typing import Any
 
 from ...compiler import argument_checks as checks
 from ...compiler import pointers
-from ...errors import GraphError
+from ...errors import GraphError, coded
 from ...ir.formulas import value_of
 from ...ir.sizes import is_dynamic
 from ...kernels.scalar import select
+from ..loops.plan import STACK
 from ..lower.values import Value
 from .signature import Signature, refused_condition, refused_length
 
@@ -53,7 +54,7 @@ def python(signature: Signature, do: Any, *operands: Any) -> Sequence[Any]:
     """The same where all but named sizes is checked; every number of the result."""
     body = _Body(signature, do, values_of(signature), operands)
     body.require_sizes(signature.slots)
-    return body.run()
+    return body.run(is_dynamic(signature.memory.size))
 
 
 def meets(signature: Signature, do: Any, *operands: Any) -> Any:
@@ -189,7 +190,9 @@ class _Body:
         for i, j, why in self.signature.separate:
             pair = (self.given[f"a{k}"] for k in (i, j))
             overlap = self._do(checks.meet, 1, *pair)
-            self._do(checks.require, self._do(operator.not_, overlap), GraphError, why)
+            self._do(
+                checks.require, self._do(operator.not_, overlap), GraphError, coded(why, "NB-WRITE")
+            )
 
     def convert(self) -> None:
         """Take numbers in the dtypes of the inputs."""
@@ -226,15 +229,28 @@ class _Body:
 
     # -- the core ---------------------------------------------------------------------------------
 
-    def run(self) -> Sequence[Any]:
-        """Call the core with arrays, and raise where a check fails; the numbers of the result."""
+    def run(self, on_stack: bool = False) -> Sequence[Any]:
+        """Call the core with arrays, and raise where a check fails; the numbers of the result.
+        Scratch is given, or, where that may be, `on_stack` if it fits there."""
         for name in [*self.signature.slots, *["work"] * self.signature.large]:
             self.given[name] = self._do(pointers.pointer, self.given[name])
+        if on_stack:
+            self.given["work"] = self._scratch(self.given["work"])
         numbers, holds = self.call_core()
         for held, message in zip(holds, self.signature.messages, strict=True):
             self._do(checks.require, held, *message)
         self.copy()
         return numbers
+
+    def _scratch(self, given: Any) -> Any:
+        """Scratch on the stack where it fits there; else what is given, which may be nothing."""
+        do = self._do
+        fits = do(operator.le, value_of(self.signature.memory.size, self.given, do), STACK)
+        given = do(pointers.address, given)
+        found = do(operator.or_, fits, do(operator.ne, given, 0))
+        do(checks.require, found, ValueError, f"{self.signature.name}: scratch is missing")
+        own = do(pointers.address, do(pointers.scratch, STACK))
+        return do(pointers.at_u1, do(select, fits, own, given))
 
     def run_unchecked(self) -> None:
         """Call the core with pointers; where a check fails, results become nan."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...compiler.linked import Linked
 from ...compiler.straight import Straight
-from ...errors import TraceError
+from ...errors import CFunctionError
 from . import bodies
 from .njit_entry import Entry, function, scratch_line
 from .signature import Signature
@@ -29,7 +29,9 @@ def quad(signature: Signature, captured: Sequence[int], linked: Linked) -> Entry
     nan where n is not their number."""
     _require_floats(signature, "quad")
     if len(signature.outputs) != 1 or signature.outputs[0].shape != ():
-        raise TraceError(f'{signature.name}: cfunc("quad") is for functions that return one number')
+        raise CFunctionError(
+            f'{signature.name}: cfunc("quad") is for functions that return one number'
+        )
     total = sum(v.size for v in signature.inputs[: len(signature.inputs) - len(captured)])
     lines = [f"if n != {total}:", "    return np.nan"]
     return _entry(signature, captured, linked, bodies.quad, ["x"], ["n", "x", "data"], lines)
@@ -42,7 +44,7 @@ def ode(signature: Signature, captured: Sequence[int], linked: Linked) -> Entry:
     first = signature.inputs[: len(signature.inputs) - len(captured)]
     fits = len(first) >= 2 and first[0].shape == () and len(signature.outputs) == 1
     if not fits or first[1].shape != signature.outputs[0].shape:
-        raise TraceError(
+        raise CFunctionError(
             f'{signature.name}: cfunc("ode") is for f(t, u) or f(t, u, parameters), t a number, '
             "that returns an array of the shape of u"
         )
@@ -65,7 +67,7 @@ def _entry(
 def _require_floats(signature: Signature, what: str) -> None:
     for value in [*signature.inputs, *signature.outputs]:
         if value.dtype != np.float64:
-            raise TraceError(
+            raise CFunctionError(
                 f'{signature.name}: cfunc("{what}") takes and gives float64; there is a value of '
                 f"{value.dtype}: pass floats, or use .address"
             )

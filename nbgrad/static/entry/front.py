@@ -5,11 +5,12 @@ program, so straight-line code for both is generated for each structure.
 """
 
 from collections.abc import Callable, Container, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...compiler.program import DISABLED, arena
+from ...compiler.program import DISABLED
+from ...ir.formulas import names_in
 from ...runtime.kinds import is_a
 from .flatten import PYTHONS, UNFIT, Writer, entry_argument
 
@@ -40,9 +41,14 @@ def caller(
     names = [f"_p{i}" for i in range(len(args))]
     operands = _taken(writer, entry, args, static, names)
     taken, writer.lines = writer.lines, []
-    for i in entry.signature.arrays():
-        value = entry.signature.outputs[i]
-        made = f"{writer.new(np.empty)}({value.shape}, {writer.new(value.dtype)})"
+    outputs = [entry.signature.outputs[i] for i in entry.signature.arrays()]
+    used = set().union(*(names_in(n) for value in outputs for n in value.shape))
+    if entry.signature.verified is None:
+        _name_sizes(writer, entry, operands, used)
+    for i, value in zip(entry.signature.arrays(), outputs, strict=True):
+        shape: Any = value.shape
+        shape = shape[0] if len(shape) == 1 else shape
+        made = f"{writer.new(np.empty)}({shape}, {writer.new(value.dtype)})"
         writer.lines.append(f"_r{i} = {made}")
     called = writer.new(guarded(entry.call))
     _call(writer, entry, operands, called)
@@ -91,9 +97,8 @@ def _taken(
         else:
             writer.take(arg, name, f"_p{i}")
     operands = writer.leaves
-    for name, (i, axis) in signature.places.items():
-        writer.lines.append(f"{name} = {operands[i]}.shape[{axis}]")
     if signature.verified is not None:
+        _name_sizes(writer, entry, operands, signature.places)
         sizes = "".join(f"{name}, " for name in signature.places)
         writer.need(f"({sizes}) in {writer.new(signature.verified)}")
     for array in entry.captured:
@@ -103,13 +108,21 @@ def _taken(
     return operands
 
 
+def _name_sizes(
+    writer: Writer, entry: "PythonEntry", operands: Sequence[str], names: Container[str]
+) -> None:
+    """Write lines that take these sizes from the shapes of arrays."""
+    for name, (i, axis) in entry.signature.places.items():
+        if name in names:
+            length = f"{operands[i]}.shape[{axis}]" if axis else f"len({operands[i]})"
+            writer.lines.append(f"{name} = {length}")
+
+
 def _call(writer: Writer, entry: "PythonEntry", operands: list[str], called: str) -> None:
     """Write the call of the entry and what is made of its results."""
     signature = entry.signature
     results = [f"_r{i}" for i in signature.arrays()]
     operands = [*operands, *results]
-    if signature.large:
-        operands.append(f"{writer.new(arena)}({signature.memory.size})")
     scalars = ", ".join(f"_s{i}" for i in signature.scalars())
     call = f"{called}({', '.join(operands)})"
     if entry.complete is not None:

@@ -6,6 +6,7 @@ become LLVM assembly. Their text as a Numba module is for people, and runs as pl
 NUMBA_DISABLE_JIT is set.
 """
 
+from bisect import bisect
 from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from ...compiler.linked import Linked
 from ...compiler.llvm_core import write_core
 from ...ir.affine import Affine
 from ...ir.core import Core, CoreStep, Device, Scratch, Slot
+from ...ir.formulas import at_most
 from ...ir.naming import naming
 from ...ir.numba_text import Line, Module, position_text
 from ...ir.sizes import is_dynamic
@@ -74,9 +76,10 @@ class Emitted:
         )  # fmt: skip
 
     @property
-    def is_brief(self) -> bool:
-        """Whether it takes a few microseconds at most."""
-        return self.plan.schedule.work <= BRIEF
+    def brief(self) -> int:
+        """Up to which named sizes it takes a few microseconds at most; -1 for none."""
+        work = self.plan.schedule.work
+        return bisect(range(BRIEF), BRIEF, key=lambda n: at_most(work, n)) - 1
 
     @cached_property
     def linked(self) -> Linked:

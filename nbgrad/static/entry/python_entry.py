@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ...capi.replaceable import AFTER
 from ...compiler.entry import Result
+from ...compiler.entry_code import is_at_hand
 from ...compiler.forks import with_open_properties
 from ...compiler.pointers import Overlap
-from ...compiler.program import DISABLED, arena
+from ...compiler.program import DISABLED
 from ...compiler.straight import Straight
 from ...core.primitive import Aval
-from ...errors import GraphError, require_unmasked
+from ...errors import ArgumentError, GraphError, require_unmasked
 from ...runtime.kinds import is_a
 from ...threads import pool
 from ...transforms import trees
@@ -21,7 +23,7 @@ from ..trace.program import Program
 from . import bodies
 from .flatten import PYTHONS, Leaf, Tree, entry_argument
 from .module import Emitted
-from .run import machine_entry
+from .run import machine_entry, with_scratch
 from .signature import Signature
 
 
@@ -39,21 +41,36 @@ class PythonEntry:
         self.kinds = [value.dtype for value in signature.outputs]
         # Numbered by floats, so that objects count as trees of what they hold.
         self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
+        self._runs = 0
+
+    @property
+    def is_hot(self) -> bool:
+        """Whether calls run the C function: it need not be compiled, or runs were many. To compile
+        it takes as long as a thousand runs of the definition in Python."""
+        return DISABLED or self._runs > AFTER or is_at_hand()
 
     @cached_property
     def call(self) -> Callable:
-        """`call(leaves, captured, results, scratch)` gives the numbers of the result, or all of it
+        """`call(leaves, captured, results)` gives the numbers of the result, or all of it
         where that is `complete`."""
+        return self._made(in_python=False)
+
+    @cached_property
+    def _definition(self) -> Callable:
+        return self._made(in_python=True)
+
+    def _made(self, in_python: bool) -> Callable:
         if DISABLED:
             write = partial(bodies.given, self.signature)
             function = Straight(self.signature.name, [], write, self._emitted.function)
-            return self._checked(np.errstate(all="ignore")(function.plain()))
+            plain = np.errstate(all="ignore")(function.plain())
+            return self._checked(with_scratch(self.signature, plain))
         result = self.complete
         if result is None:
             scalars = tuple(range(len(self.signature.scalars())))
             result = scalars[0] if len(scalars) == 1 else scalars or None
-        linked, is_brief = self._emitted.linked, self._emitted.is_brief
-        return self._checked(machine_entry(self.signature, linked, result, is_brief))
+        linked, brief = self._emitted.linked, self._emitted.brief
+        return self._checked(machine_entry(self.signature, linked, result, brief, in_python))
 
     def _checked(self, call: Callable) -> Callable:
         """The entry, which raises GraphError if arguments that must be apart share memory."""
@@ -65,7 +82,7 @@ class PythonEntry:
             for i, j, why in pairs:
                 x, y = given[i], given[j]
                 if np.may_share_memory(x, y) and np.shares_memory(x, y):
-                    raise GraphError(why)
+                    raise GraphError(why, code="NB-WRITE")
             return call(*given)
 
         return checked
@@ -113,18 +130,19 @@ class PythonEntry:
     def _called(self, arguments: list[Leaf], results: list[np.ndarray]) -> Any:
         if self._emitted.in_pieces:
             pool.ready()
-        signature = self.signature
-        size = signature.number(signature.memory.size, arguments)
-        scratch = [arena(size)] if signature.large else []
         places = [x if type(x) is np.ndarray else x.view(np.ndarray) for x in results]
-        return self.call(*arguments, *places, *scratch)
+        self._runs += 1
+        call = self.call if self.is_hot else self._definition
+        return call(*arguments, *places)
 
     def _places(self, out: Tree, given: Sequence[Leaf]) -> list[np.ndarray]:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
         name = self.program.name
-        if trees.structure(_boxed(out)) != trees.structure(_boxed(self.tree)):
+        if not trees.same_structure(_boxed(out), _boxed(self.tree)):
             numbered = self.program.rebuild(list(range(len(self.program.outputs))))
-            raise ValueError(f"{name}: out= has another nesting than the result, {numbered}")
+            raise ArgumentError(
+                f"{name}: out= has another nesting than the result, {numbered}", code="NB-COMPILED"
+            )
         leaves, numbers = trees.flatten(out)[0], trees.flatten(self.tree)[0]
         places = [x for x, number in zip(leaves, numbers, strict=True) if is_a(number, float)]
         for i in self.signature.arrays():
@@ -142,9 +160,10 @@ class PythonEntry:
                 description += "" if flags.writeable else ", read-only"
             else:
                 description = f"a {type(place).__name__}"
-            raise ValueError(
+            raise ArgumentError(
                 f"{name}: leaf {i} of out= must be a contiguous array of shape {shape} and "
-                f"dtype {value.dtype} that can be written to; it is {description}"
+                f"dtype {value.dtype} that can be written to; it is {description}",
+                code="NB-COMPILED",
             )
         return [places[i] for i in self.signature.arrays()]
 
@@ -152,9 +171,10 @@ class PythonEntry:
         """Raise ValueError for two arrays of `out` that share memory: one would be lost."""
         for x, y in combinations(results, 2):
             if np.may_share_memory(x, y):
-                raise ValueError(
+                raise ArgumentError(
                     f"{self.program.name}: two arrays of out= share memory; give each result an "
-                    "array of its own"
+                    "array of its own",
+                    code="NB-COMPILED",
                 )
 
     def _built(self, arrays: list[np.ndarray], numbers: list[float]) -> Tree:
@@ -177,4 +197,4 @@ def _tuples(tree: Tree, places: dict[int, int]) -> Result:
 
 
 def _boxed(tree: Tree) -> Tree:
-    return (None, tree)  # a bare leaf has no structure
+    return (tree,)  # a bare leaf has no structure

@@ -19,14 +19,21 @@ from ...compiler.kernel_call import run_function, stored
 from ...compiler.linked import Linked
 from ...compiler.llvm_function import FunctionModule, assembly
 from ...compiler.machine import machine_code
+from ...compiler.program import arena
 from ...compiler.straight import Record, Statements
 from ...ir.sizes import is_dynamic
+from ...runtime.layout import IS_KNOWN
 from . import bodies
+from .flatten import Writer
 from .signature import Signature
 
 
-def machine_entry(signature: Signature, core: Linked, result: Result, keeps_gil: bool) -> Callable:
-    """The entry for Python of a program with this core; it returns `result`."""
+def machine_entry(
+    signature: Signature, core: Linked, result: Result, brief: int, in_python: bool
+) -> Callable:
+    """The entry for Python of a program with this core; it returns `result`. It is the C function
+    or its definition `in_python`. Scratch whose size has a formula lies on the stack where it
+    fits."""
     free, name, record = count(len(signature.slots)), signature.name, _Record()
     parameters = list(_parameters(signature, free))
     bodies.python(signature, record, *bodies.values_of(signature))
@@ -39,7 +46,31 @@ def machine_entry(signature: Signature, core: Linked, result: Result, keeps_gil:
     dtypes = [stored(signature.outputs[i].dtype) for i in signature.scalars()]
     messages = [error(text) for error, text in record.errors]
     slots = next(free)
-    return entry(name, address, parameters, slots, dtypes, result, messages, keeps_gil)
+    whole = entry(
+        name, address, parameters, slots, dtypes, result, messages, brief, in_python=in_python
+    )
+    given = with_scratch(signature, whole)
+    if in_python or not is_dynamic(signature.memory.size) or not IS_KNOWN:
+        return given
+    *others, work = parameters
+    assert isinstance(work, Array)
+    return entry(
+        name, address, others, slots, dtypes, result, messages, brief,
+        constants={work.slot: 0}, definition=given, defers_errors=True,
+    )  # fmt: skip
+
+
+def with_scratch(signature: Signature, call: Callable) -> Callable:
+    """What calls an entry, or its definition, with scratch of this thread if it takes any."""
+    if not signature.large:
+        return call
+    writer, (*given, work) = Writer(exact=True), bodies.values_of(signature)
+    sizes = [f"{n} = {given[i]}.shape[{axis}]" for n, (i, axis) in signature.places.items()]
+    size, block = signature.memory.size, writer.new(arena)
+    lines = [*sizes, f"{work} = {block}.block"]
+    lines.append(f"if len({work}) < {size}: {work} = {block}.grown({size})")
+    lines.append(f"return {writer.new(call)}({', '.join([*given, work])})")
+    return writer.function("\n    ".join([f"def call({', '.join(given)}):", *lines]))
 
 
 def _parameters(signature: Signature, free: Iterator[int]) -> Iterator[Parameter]:

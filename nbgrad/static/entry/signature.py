@@ -17,7 +17,7 @@ from typing import Any
 from ...compiler import pointers
 from ...compiler.forks import with_open_properties
 from ...compiler.program import DISABLED
-from ...errors import DimensionMismatch
+from ...errors import ArgumentError, DimensionMismatch, coded
 from ...ir.formulas import Condition, names_in
 from ...ir.imports import names_used
 from ...ir.sizes import is_dynamic, value_of
@@ -207,14 +207,14 @@ def refused_length(signature: Signature, place: str, axis: int, n: int) -> tuple
         f"{signature.name}: axis {axis} of {_told(place, signature)} must have {n} elements, "
         f"where {where}"
     )
-    return DimensionMismatch, message
+    return DimensionMismatch, coded(message, "NB-SIZES")
 
 
 def refused_condition(signature: Signature, condition: str) -> tuple[type, str]:
     """The exception for sizes that do not meet a condition."""
     line = signature.conditions[condition].line
     message = f"{signature.name} was compiled for {condition}{f' ({line})' if line else ''}"
-    return ValueError, message
+    return ArgumentError, coded(message, "NB-SIZES")
 
 
 def _told(place: str, signature: Signature) -> str:

@@ -5,6 +5,7 @@ from reprlib import Repr
 
 import numpy as np
 
+from ...errors import ArgumentTypeError
 from ...runtime.kinds import is_a
 from ...values import graph
 from ...values.base import titled
@@ -33,7 +34,9 @@ def print_tree(x: TrackedArray) -> str:
     └─ * data: 6.0 grad: None
     """
     if not isinstance(x, TrackedArray):
-        raise TypeError(f"print_tree: a {type(x).__name__} is not tracked; use nbgrad.track")
+        raise ArgumentTypeError(
+            f"print_tree: a {type(x).__name__} is not tracked; use nbgrad.track"
+        )
     lines = [_line(x.node, str)]
     stack = [(child, "", last) for child, last in _children(x.node)]
     while stack:
@@ -97,7 +100,7 @@ def show(fn: object) -> Page:
     if isinstance(fn, StaticFunction):
         fn = fn.only_variant("show")
     if not isinstance(fn, Variant):
-        raise TypeError(f"show: a {type(fn).__name__} is not compiled; use nbgrad.compile")
+        raise ArgumentTypeError(f"show: a {type(fn).__name__} is not compiled; use nbgrad.compile")
     return Page(fn.program, fn.plan, fn.source)
 
 
@@ -126,7 +129,7 @@ def draw(z: object) -> Drawing:
     }
     """
     if not isinstance(z, TrackedArray):
-        raise TypeError(f"draw: a {type(z).__name__} is not tracked; use nbgrad.track")
+        raise ArgumentTypeError(f"draw: a {type(z).__name__} is not tracked; use nbgrad.track")
     number: dict[Node, str] = {}
     lines = []
     for node in _computed_from(z.node):

@@ -25,7 +25,7 @@ from ...values.dual import Dual
 from ...values.tracked import TrackedArray
 from ..arguments import Arguments, marked, order_of, unmarked
 from ..entry.flatten import UNFIT, Unwritten, Writer, is_dynamic
-from ..named import Spec, specs_of
+from ..specs import Spec, specs_of
 from .derived import Derived, Uncompiled
 from .forward import dual
 from .reverse import at_base_level, tracked

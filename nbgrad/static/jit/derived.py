@@ -7,7 +7,7 @@ from ...core.array import Array
 from ...errors import GraphError, NoRuleError, TraceError, UntrackedError
 from ..arguments import Arguments
 from ..function import StaticFunction
-from ..named import LeafSpecs, Spec
+from ..specs import LeafSpecs, Spec
 
 REFUSALS = (TraceError, UntrackedError, GraphError, NoRuleError)
 """Errors of a recording for which the uncompiled function runs instead, where it may succeed:

@@ -18,6 +18,7 @@ from ...core.array import Array
 from ...core.primitive import Aval, new_level
 from ...core.symbols import Symbol, is_full, recording, symbol_of, topological
 from ...eager.emission import body_of
+from ...errors import ArgumentTypeError
 from ...ir.scalar import SCALED
 from ...transforms import trees
 from ...transforms.run import Run
@@ -28,6 +29,7 @@ from ..entry.front import caller
 from ..function import StaticFunction
 from ..trace.program import Program, replay_from
 from ..trace.record import Recorder, trace
+from ..trace.rerolled import rerolled
 from .derived import Derived
 
 
@@ -59,7 +61,7 @@ class Halves:
         self.call: Any = None  # the parameter of the op
 
     def __reduce__(self) -> Any:  # not a plain object, which is flattened as a tree
-        raise TypeError("a part of a program is not pickled")
+        raise ArgumentTypeError("a part of a program is not pickled", code="NB-PICKLE")
 
     @cached_property
     def _backward(self) -> Callable:
@@ -143,7 +145,7 @@ def _recorded(f: Callable, name: str, avals: list[Aval], arguments: Arguments) -
         made.extend(others)
         return results, found
 
-    program = trace(both, name, avals, arguments.weak, arguments.fill)
+    program = rerolled(trace(both, name, avals, arguments.weak, arguments.fill))
     cts, halves = made
     return _split(program, cts, halves, arguments)
 

@@ -21,7 +21,8 @@ from ...values.base import present
 from ...values.nested import nested_result
 from ...values.operands import aval_of
 from ...values.tracked import TrackedArray
-from ..named import Spec, specs_of_outputs
+from ..named import specs_of_outputs
+from ..specs import Spec
 from .derived import require_below
 from .residuals import Forward, Halves, cotangents, differentiated, with_residuals
 
@@ -144,6 +145,7 @@ class _Plan(Plan):
     def __init__(self, call: Call, nesting: "Nesting", halves: Halves | None = None):
         self.primitive, self.kinds, self.need, self.aval = compiled, call.kinds, call.need, None
         self.params = {"call": call, "nesting": nesting, "halves": halves}
+        self.has_plain_params = False  # a call may refer to tracked arrays
 
     def pull_all(self, ct, out, args):
         params = self.params

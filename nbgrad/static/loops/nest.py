@@ -14,7 +14,7 @@ from ...ir import affine
 from ...ir.affine import Affine, flat
 from ...ir.reductions import SUM
 from ...ir.sizes import require_least
-from ...ir.statements import Accumulate, Literal, Operand, Statement, Store, Variable
+from ...ir.statements import Accumulate, For, Literal, Operand, Statement, Store, Variable
 from ...ir.walk import is_ranged, walk
 from ..lower.buffered import Reduce, Scatter
 from ..lower.values import Full, Value
@@ -25,21 +25,18 @@ from .block import EACH, Block
 from .elements import Elements, place_of
 from .pieces import Bounds, Cut, cuts_of
 
-# Rows of up to so many elements are written out: they stay in registers, and vectors run across
-# them (cross entropy of 2 classes: 8.8 to 2 microseconds).
-_SHORT = 4
-
 
 @with_open_properties
 class Nest(Elements):
     """The statements of a group, over values in place of buffers: `begun` is what is done before
     the loops of `body`. `totals` are the names of sums over everything, which it returns."""
 
-    def __init__(self, group: FusionGroup, policy: BufferPolicy):
+    def __init__(self, group: FusionGroup, policy: BufferPolicy, written: int | None = None):
         super().__init__(policy)
         self.group = group
         self.domain = group.domain
-        self.split = group.split or 0
+        self.is_written_out = written is not None  # the axes from `written` on are
+        self.split = written or group.split or 0
         self.totals: dict[Value, str] = {}
         self.begun: dict[Value, list[Statement]] = {}
         self._count = 0
@@ -53,6 +50,13 @@ class Nest(Elements):
     def is_ranged(self) -> bool:
         """Whether the loops may run twice: with functions for arguments near 0, and for any."""
         return any(map(is_ranged, walk(self.body)))
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether there are loops inside of loops: those that run over consecutive elements are
+        one."""
+        outer = (each for each in self.body if isinstance(each, For))
+        return any(isinstance(each, For) for loop in outer for each in walk(loop.body))
 
     @cached_property
     def cuts(self) -> dict[Bounds, Cut]:
@@ -96,11 +100,10 @@ class Nest(Elements):
 
     def _boxes(self, axes: Sequence[int]) -> Iterator[list[tuple[int, int, int]]]:
         """The pieces of the loops over `axes`: (axis, start, stop)."""
-        written_out = self.split and math.prod(self.domain[self.split :]) <= _SHORT
         choices = []
         for axis in axes:
             inside = sorted(self.group.edges.get(axis, ()))
-            if written_out and axis >= self.split:
+            if self.is_written_out and axis >= self.split:
                 inside = range(1, self.domain[axis])
             ends = [*pairwise([0, *inside, self.domain[axis]])]
             for a, b in ends:
@@ -186,15 +189,17 @@ class Nest(Elements):
         if value.kind is SUM and isinstance(element, Literal) and not element.number:
             return  # of the zeros around a block
         total = row or self.totals.get(value)
+        around = self._outer if self.is_written_out and not row else inner
         if total is None:
             position = flat(value.shape, index[len(value.axes) :])
             self._store(value, position, element, value.kind, loose)
-        elif value.kind is SUM and inner.loops and loose:
+        elif value.kind is SUM and loose and around.loops:
             part = f"{total}_part"
-            inner.before[-2].append(Variable(part, Literal(0.0, dtype)))
+            if part not in around.parts:
+                around.before[-2].append(Variable(part, Literal(0.0, dtype)))
+                around.after[-2].append(Accumulate(total, SUM, part, dtype))
+                around.parts.add(part)
             inner.before[-1].append(Accumulate(part, SUM, element, dtype, loose=True))
-            inner.after[-2].append(Accumulate(total, SUM, part, dtype))
-            inner.parts.add(part)
         else:
             inner.before[-1].append(Accumulate(total, value.kind, element, dtype, loose))
 

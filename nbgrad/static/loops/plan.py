@@ -14,6 +14,7 @@ from ..schedule.fuse import FusionGroup, Schedule, Single, schedule
 from . import memory
 from .memory import Memory
 from .nest import Nest
+from .written_out import nest_of
 
 # Scratch of up to so many bytes lies on the stack, of which a thread may have as little as 64 KiB;
 # beyond, whoever calls the core brings it. The steps of loops are given theirs by the loop.
@@ -55,7 +56,7 @@ def plan_loops(
         elif isinstance(step, Single) and isinstance(step.value, Choice):
             _plan_choice(step, step.value)
     nests = {
-        step: Nest(step, order.policy) for step in order.steps if isinstance(step, FusionGroup)
+        step: nest_of(step, order.policy) for step in order.steps if isinstance(step, FusionGroup)
     }
     where = memory.plan(order, nests, outputs, olds or {})
     return LoopPlan(graph, list(outputs), order, nests, where)

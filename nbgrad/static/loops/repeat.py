@@ -6,6 +6,7 @@ from ...compiler.pointers import clear
 from ...ir.affine import Affine, affine_of
 from ...ir.core import CoreStep, Device, Repeat
 from ...ir.scalar import parse
+from ...ir.sizes import is_dynamic
 from ...ir.statements import Address, Assign, Call, If, Literal, Load, Operand, Store, Variable
 from ..lower.buffered import Scan
 from ..lower.step import LoweredStep
@@ -164,7 +165,7 @@ class _Writer(Writer):
 
     def _bit(self, other: bool) -> Operand:
         """Which of two places that are taken in turn is the last one, or the other one."""
-        if isinstance(self.count, Literal):
+        if isinstance(self.count, Literal) and not is_dynamic(self.count.number):
             return Literal((int(self.count.number) + other) & 1, INT)
         where = self.before if other else self.after
         bit = self.outer.fresh()

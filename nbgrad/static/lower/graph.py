@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ...eager.emission import body_of
+from ...errors import IndexOutOfBounds
 from ...ir.affine import Axis
 from ...ir.functions import Constant
 from ...ir.naming import power_of, tagged
@@ -52,11 +53,14 @@ class Graph:
     def __init__(self):
         self._known: dict[tuple, Value] = {}
         self.inputs: list[Value] = []
-        self.captured: list[np.ndarray] = []  # what the last inputs are
+        self.captured: list[np.ndarray] = []  # what some of the last inputs are
+        self._captures: list[Value] = []  # those inputs
         self._constants: set[int] = set()  # those of them that nobody else has
         # What must hold, and the class and message of the exception where it does not.
         self.checks: list[tuple[Value, tuple[type, str]]] = []
         self.chains: dict[Value, Value] = {}  # of writes: the last one, and what they begin with
+        self.moved: dict[Value, Value] = {}  # maps that a reshape made, and those before it
+        self.sources: dict[Value, Value] = {}  # of inputs that hold the transposed matrices
         self.line = ""  # of the user's code, for values made from now on
 
     def new(
@@ -85,11 +89,12 @@ class Graph:
 
     def capture(self, array: np.ndarray) -> Value:
         """An array that the function closes over: one more input, read at each call."""
-        for value, other in zip(self.inputs[-len(self.captured) :], self.captured, strict=False):
+        for value, other in zip(self._captures, self.captured, strict=True):
             if other is array:
                 return value
         self.captured.append(array)
-        return self.input(array.shape, known(array.dtype))
+        self._captures.append(self.input(array.shape, known(array.dtype)))
+        return self._captures[-1]
 
     def constant(self, array: np.ndarray) -> Value:
         """An array that does not change, by its content: one more input too."""
@@ -211,6 +216,15 @@ class Graph:
         places = {axis: i for i, axis in enumerate(order)}
         return self.view(value, [Axis(places[i], 0, 1) for i in range(len(order))], shape)
 
+    def untransposed(self, value: Value) -> Value | None:
+        """The matrices whose transposed ones these are; None where they are no such view or
+        input."""
+        if value in self.sources:
+            return self.sources[value]
+        last = len(value.shape) - 1
+        source = self.transpose(value, (*range(last - 1), last, last - 1))
+        return source if isinstance(value, View) and value.source is source else None
+
     def reshape(self, value: Value, shape: tuple) -> Value:
         shape = tuple(shape)
         if isinstance(value, Full):
@@ -231,7 +245,9 @@ class Graph:
                     arg if arg.shape == () else known.get(arg) or self.reshape(arg, shape)
                     for arg in each.args
                 ]
-                known[each] = self.map(each.body, args, each.dtype, shape)
+                known[each] = new = self.map(each.body, args, each.dtype, shape)
+                if new is next(reversed(self._known.values())):
+                    self.moved[new] = each
             return known[value]
         if isinstance(value, View) and (source := broadcast_source(value)) and source.shape == ():
             return self.broadcast(source, shape)
@@ -271,7 +287,7 @@ class Graph:
             self.require(self.map("x != y", (least, self.full(0, (), INT)), BOOL), error, message)
 
     def within(
-        self, value: Value, low: int, high: int, message: str, error: type = IndexError
+        self, value: Value, low: int, high: int, message: str, error: type = IndexOutOfBounds
     ) -> Value:
         """Integers held to [low, high); those beyond raise the error once the program has run."""
         first, last = self.full(low, (), INT), self.full(high - 1, (), INT)

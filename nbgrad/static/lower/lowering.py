@@ -10,10 +10,12 @@ import numpy as np
 from ...core.array import Array
 from ...core.primitive import Aval
 from ...core.symbols import Builder, Symbol, topological
-from ...errors import TraceError
+from ...errors import CapturedError, EagerOnlyError, IntegerOverflow
 from ...ir.functions import Constant
 from ...ir.naming import naming
 from ...rules.dtypes import known
+from ..simplify.looped import arguments_in, looped
+from ..simplify.loops import simplified
 from ..trace.program import Program
 from .choice import choice
 from .graph import Graph
@@ -22,6 +24,7 @@ from .loop import loop
 from .rolls import with_rolls_as_views
 from .shared_totals import with_totals_of_blocks
 from .sums import with_sums_in_place
+from .twins import with_twins_as_one
 from .values import Value
 
 
@@ -29,7 +32,7 @@ class Lowering(Graph):
     """A graph with loops and choices, whose programs are lowered, too."""
 
     def loop(self, symbol: Symbol, args: Sequence[Value]) -> Value:
-        return loop(self, symbol, args, lower)
+        return loop(self, looped(symbol), symbol, args, lower)
 
     def choice(self, symbol: Symbol, args: Sequence[Value]) -> Value:
         return choice(self, symbol, args, lower)
@@ -51,13 +54,17 @@ class Lowering(Graph):
         return known[out]
 
 
-def lower(program: Program) -> tuple[Graph, list[Value]]:
-    """The graph and its outputs. Raises TraceError for an eager-only row."""
+def lower(
+    program: Program, transposed: Sequence[tuple[int, int]] = ()
+) -> tuple[Graph, list[Value]]:
+    """The graph and its outputs. Each pair of `transposed` are the places of an input and of the
+    one whose transposed matrices it holds. Raises TraceError for an eager-only row."""
     graph = Lowering()
-    outputs = fill(graph, program)
+    outputs = fill(graph, program, transposed)
     checked = [ok for ok, _ in graph.checks]
     count = len(outputs)
-    values = with_rolls_as_views(graph, [*outputs, *checked])
+    values = with_twins_as_one(graph, [*outputs, *checked])
+    values = with_rolls_as_views(graph, values)
     values = with_sums_in_place(graph, with_halos(graph, values))
     values = with_totals_of_blocks(graph, values)
     outputs, oks = values[:count], values[count:]
@@ -65,7 +72,7 @@ def lower(program: Program) -> tuple[Graph, list[Value]]:
     return graph, outputs
 
 
-def fill(graph: Graph, program: Program) -> list[Value]:
+def fill(graph: Graph, program: Program, transposed: Sequence[tuple[int, int]] = ()) -> list[Value]:
     """Make the values of a program; the outputs."""
     here = naming()
     if here is not None:
@@ -73,11 +80,23 @@ def fill(graph: Graph, program: Program) -> list[Value]:
     known: dict[Symbol, Value] = {}
     for symbol in program.inputs:
         known[symbol] = graph.input(symbol.shape, symbol.dtype)
+    for place, source in transposed:
+        graph.sources[graph.inputs[place]] = graph.inputs[source]
     for symbol, array in program.captured:
         known[symbol] = graph.capture(array)
-    for symbol in program.equations:
+    every = simplified(program)
+    loops = {symbol: loop for loop in every for symbol in loop.wanted}
+    results = [*program.outputs, *program.checked]
+    order = topological(results, known, args_of=arguments_in(every))
+    for symbol in order:
+        if symbol in known:
+            continue
         graph.line = symbol.line or graph.line
-        known[symbol] = _lowered(graph, symbol, known)
+        if symbol in loops:
+            args = _operands(graph, symbol, loops[symbol].args, known)
+            known[symbol] = loop(graph, loops[symbol], symbol, args, lower)
+        else:
+            known[symbol] = _lowered(graph, symbol, known)
     return [
         known[out] if isinstance(out, Symbol) else _constant(graph, out) for out in program.outputs
     ]
@@ -86,10 +105,10 @@ def fill(graph: Graph, program: Program) -> list[Value]:
 def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     row = symbol.primitive
     assert row is not None
-    args = [known[a] if isinstance(a, Symbol) else _constant(graph, a, symbol) for a in symbol.args]
+    args = _operands(graph, symbol, symbol.args, known)
     if row.form is None:
         why = row.eager_only or "it has no static form"
-        raise TraceError(
+        raise EagerOnlyError(
             f"{row.name} is eager only: {why}. Compute it outside of the compiled function and "
             f"pass the result as an argument{symbol.place}"
         )
@@ -98,11 +117,17 @@ def _lowered(graph: Graph, symbol: Symbol, known: dict[Symbol, Value]) -> Value:
     return graph.cast(value, symbol.dtype)
 
 
+def _operands(
+    graph: Graph, symbol: Symbol, args: Sequence, known: dict[Symbol, Value]
+) -> list[Value]:
+    return [known[a] if isinstance(a, Symbol) else _constant(graph, a, symbol) for a in args]
+
+
 def _constant(graph: Graph, x: Constant, symbol: Symbol | None = None) -> Value:
     """A number, an argument of a symbol or a result: one of Python's in the dtype that it has
     alone; a large integer beside floats is one of them."""
     if isinstance(x, Array):
-        raise TraceError(
+        raise CapturedError(
             f"the function closes over a tracked array of shape {x.shape}, and what is compiled "
             f"knows no graph: pass it as an argument, or its numbers by .data"
             f"{'' if symbol is None else symbol.place}"
@@ -112,5 +137,5 @@ def _constant(graph: Graph, x: Constant, symbol: Symbol | None = None) -> Value:
         args = () if symbol is None else symbol.args
         if any(a.dtype.kind == "f" for a in args if isinstance(a, Symbol)):
             return graph.full(float(x))
-        raise OverflowError(f"Python integer {x} out of bounds for int64")
+        raise IntegerOverflow(f"Python integer {x} out of bounds for int64")
     return graph.full(x, (), dtype)

@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
+from ...errors import EmptyError
 from ...ir.affine import Axis
 from ...ir.reductions import MAXIMUM, MINIMUM, SUM, Reduction
 from .algebra import MINUS, NEGATIVE, PLUS, TIMES
@@ -62,7 +63,7 @@ def _of_nothing(graph: "Graph", kind: Reduction, value: Value, axes: tuple[int, 
     shape = tuple(n for i, n in enumerate(value.shape) if i not in axes)
     if kind in (MAXIMUM, MINIMUM):
         if math.prod(shape):
-            raise ValueError(f"{kind.name}: an array of shape {value.shape} is empty")
+            raise EmptyError(f"{kind.name}: an array of shape {value.shape} is empty")
         return graph.full(0, shape, value.dtype)
     return graph.full(kind.neutral(value.dtype), shape, value.dtype)
 

@@ -19,7 +19,8 @@ class LoweredSide:
 class LoweredStep:
     """The body of a loop of `n` steps: `graph` takes the number of the step, constants, the state
     and the slices of xs; `outputs` are the new state and the ys. The states before every `span`
-    steps are the marks; `ending` is that of a `Body`; `written` are the states of which a step
+    steps are the marks; `ending` is that of a `Body`; `moved` are values that the last inputs of
+    `graph` stand for, which are computed before the loop; `written` are the states of which a step
     writes parts, `added` those of them that it only adds to."""
 
     graph: Graph
@@ -31,6 +32,7 @@ class LoweredStep:
     reverse: bool
     span: int
     ending: str
+    moved: tuple[Value, ...] = ()
     written: frozenset[int] = frozenset()
     added: frozenset[int] = frozenset()
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 import numpy as np
 
+from ...errors import ArgumentTypeError
 from ...ir import affine
 from ...ir.affine import Affine, Axis
 from ...ir.functions import Constant
@@ -52,7 +53,7 @@ class Value:
 
     def reads(self, index: Index) -> list[Read]:
         """The elements that the one at `index` is computed from; values with a buffer have none."""
-        raise TypeError(f"{self} has a buffer")
+        raise ArgumentTypeError(f"{self} has a buffer")
 
     def fits(self) -> bool:
         """Whether shape and dtype follow from the arguments."""

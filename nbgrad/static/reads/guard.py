@@ -12,9 +12,10 @@ from ..trace.program import Program
 from . import kinds
 from .walk import Reads
 
-# The number of calls that are compared in Python, before a C function is compiled, which takes two
-# milliseconds.
+# A C function, which takes two milliseconds to compile, compares from the call on at which so many
+# calls, or so many places in all, were compared in Python.
 FEW = 32
+FEW_PLACES = 1500
 _PLAIN = (np.ndarray, float, int)
 
 
@@ -38,6 +39,8 @@ class Guard:
         self._arrays += [kinds.Array(array, key) for array, key in program.held]
         self._calls = 0
         self._table: Any = None
+        self._others: list[Any] = []  # places that only Python can compare
+        self._is_checked = True  # whether a call compares those
         self._head = np.zeros(6, np.int64)
 
     def is_same(self) -> bool:
@@ -70,40 +73,58 @@ class Guard:
                 return made(*plain)
             self._calls += 1
             # A ValueError leads to the general entry, which makes the C function when it is due.
-            if not self.is_current() or self._calls == FEW:
+            if not self.is_current() or (made is None and self._is_due()):
                 raise ValueError
             if made is not None:
                 self._note()
             return target(*plain)
 
         made = None
-        if self._calls >= FEW:
+        if self._is_due():
             from ...capi.compared import calls
 
             self._note()
-            made = calls(target, self._head, general)
+            self._is_checked = bool(self._others)
+            entry = self._checked(target, general) if self._others else target
+            made = calls(entry, self._head, general)
         return made or general
 
+    def _is_due(self) -> bool:
+        """Whether a C function is to compare from now on."""
+        return self._calls >= min(FEW, FEW_PLACES // (1 + len(self.reads.places)))
+
+    def _checked(self, target: Callable, general: Callable) -> Callable:
+        """`target`, or `general` where a place that only Python can compare has changed."""
+
+        def checked(*args: Any) -> Any:
+            unchanged = all(place.is_same() for place in self._others)
+            return (target if unchanged else general)(*args)
+
+        return checked
+
     def _note(self) -> None:
-        """Note in memory what is compared; nothing is equal where that cannot be done."""
+        """Note in memory what is compared, and apart from it what only Python can compare."""
         from ...capi.compared import Table
 
-        try:
-            table = Table(*self._tabled())
-        except kinds.NotInMemory:
-            table = None
-        if table is None or not self.is_same():  # changed in between, by another thread
+        words, dicts, blocks, self._others = self._tabled()
+        table = Table(words, dicts, blocks)
+        unseen = self._others and not self._is_checked
+        if unseen or not self.is_same():  # changed in between, by another thread
             table = Table([], [], [], never=True)
         self._table, self._head[:] = table, table.head
 
-    def _tabled(self) -> tuple[list, list, list]:
-        """Words, dicts and blocks."""
+    def _tabled(self) -> tuple[list, list, list, list]:
+        """Words, dicts and blocks, and the places that are none of these."""
         words: list[int] = []
-        dicts = []
+        dicts, blocks, others = [], [], []
         for place in [*self._arrays, *self.reads.places]:
-            if isinstance(place, kinds.Items):
-                dicts.append((place.mapping, place.version(), place.expected()))
-            else:
-                words += place.words()
-        blocks = [(x.array, x.numbers) for x in self._arrays if x.numbers]
-        return words, dicts, blocks
+            try:
+                if isinstance(place, kinds.Items):
+                    dicts.append((place.mapping, place.version(), place.expected()))
+                else:
+                    words += place.words()
+                    if isinstance(place, kinds.Array) and place.numbers:
+                        blocks.append((place.array, place.numbers))
+            except kinds.NotInMemory:
+                others.append(place)
+        return words, dicts, blocks, others

@@ -113,11 +113,31 @@ class Elements:
         )
 
     def words(self) -> Iterator[int]:
-        if not isinstance(self._sequence, list):
-            raise NotInMemory
         place = id(self._sequence) + layout.HEAD
-        yield from (place, place + 8)  # its length and its memory
-        yield from (_read(place + 8) + 8 * i for i in range(len(self._sequence)))
+        if isinstance(self._sequence, list):
+            yield from (place, place + 8)  # its length and its memory
+            yield from (_read(place + 8) + 8 * i for i in range(len(self._sequence)))
+        elif isinstance(self._sequence, set) and _is_table(frozenset((_MISSING,))):
+            yield from _table_words(place)
+        else:
+            raise NotInMemory
+
+
+def _table_words(place: int) -> Iterator[int]:
+    """The words of a set: how many elements it has had and has, one less than the length of its
+    table, the table, and elements there with their hashes."""
+    yield from (place + 8 * i for i in range(4))
+    yield from (_read(place + 24) + 8 * i for i in range(2 * _read(place + 16) + 2))
+
+
+@cache
+def _is_table(x: frozenset) -> bool:
+    """Whether the words of a set hold its elements."""
+    place = id(x) + layout.HEAD
+    if [_read(place + 8 * i) for i in (0, 1, 2)] != [len(x), len(x), 7]:
+        return False
+    held = {_read(word) for word in _table_words(place)}
+    return all(id(element) in held and hash(element) in held for element in x)
 
 
 def _is(x: object, y: object) -> bool:

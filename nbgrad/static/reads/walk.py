@@ -211,17 +211,20 @@ class _Walk:
                 self._push([mapping[key]], self.names.keys(key))
 
     def _function(self, f: types.FunctionType) -> None:
-        found = uses(f.__code__)
         self.places.append(kinds.Code(f))
         self.key.append(f.__code__)
         self._push([f.__defaults__, f.__kwdefaults__])
+        is_fixed = is_library(f.__module__ or "", self._home)
+        if is_fixed and not f.__closure__:
+            return
+        found = uses(f.__code__)
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
             self.places.append(kinds.Cell(cell))
             try:
                 self._push([cell.cell_contents], found.cells.get(name, frozenset()))
             except ValueError:  # not filled yet
                 self.key.append(name)
-        if is_library(f.__module__ or "", self._home):
+        if is_fixed:
             return
         self._note(found)
         named = dict(found.globals)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...ir.affine import Affine, flat, identity
-from ...ir.sizes import is_dynamic
 from ..lower.buffered import DeviceCall, Item, Matmul, Nested, Reduce, Scatter
 from ..lower.reads import reads_first
 from ..lower.values import Extent, Full, Index, Input, Read, Value
@@ -63,7 +62,8 @@ class Schedule:
 
     @property
     def work(self) -> float:
-        """About how many arithmetic operations all of it takes; inf where that is not known."""
+        """About how many arithmetic operations all of it takes, a formula where sizes are named;
+        inf where that is not known."""
         return sum(map(_work_of, self.steps))
 
 
@@ -76,7 +76,7 @@ def _work_of(step: ScheduledStep) -> float:
         work = step.value.size * step.value.price
         if isinstance(step.value, Matmul):
             work *= step.value.args[0].shape[-1]
-    return math.inf if is_dynamic(work) else work
+    return work
 
 
 def schedule(outputs: Sequence[Value], olds: dict[Value, Value] | None = None) -> Schedule:

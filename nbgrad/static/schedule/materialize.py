@@ -17,6 +17,8 @@ from .edges import NONE, Edges, domain_edges, inner_edges, pieces
 # Computing a value again, up to this price, is cheaper than a store and a load: an addition costs
 # one, a division four, an exponential twelve.
 CHEAP = 8
+# For each element that is kept, so much work done again costs more than a store and loads.
+AGAIN = 28
 # A value of this price has a buffer even if one other reads it, and a loop nest is no dearer:
 # kernels of bounded length compile in linear time, and equal ones once. A chain of 100 sines took
 # 6.3 s to compile without a bound, 2.3 with ten in a nest and a fifth less with five; the largest
@@ -107,14 +109,12 @@ class BufferPolicy:
             self.prices[value] = price
 
     def _repeated(self, arg: Value, value: Map) -> bool:
-        """Whether reading `arg` would compute it anew for each of many rows."""
-        return (
-            isinstance(arg, Map)
-            and arg.shape != ()
-            and arg.shape[-1] == value.shape[-1] > 1
-            and arg.size * 8 <= value.size
-            and self.prices[arg] >= CHEAP // 2
-        )
+        """Whether reading `arg` would compute it anew for each of many rows, or at some expense for
+        each of a few."""
+        if not isinstance(arg, Map) or arg.shape == () or self.prices[arg] < CHEAP // 2:
+            return False
+        again = value.size - arg.size
+        return arg.shape[-1] == value.shape[-1] > 1 and again * self.prices[arg] >= AGAIN * arg.size
 
     def _seldom_split(self) -> None:
         """Buffers where a loop would be cut too small: for the argument with most pieces."""

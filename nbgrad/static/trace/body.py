@@ -11,6 +11,7 @@ from ...core.array import Array
 from ...core.memory import inside_body
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Symbol, recording, symbol_of, topological
+from ...errors import StepsError
 from ...ir.naming import tagged
 from ...rules.dtypes import known
 from ...runtime.kinds import is_a
@@ -18,7 +19,7 @@ from ...values.tracked import below
 from .program import ArrayValue, Operand, Program, replay
 from .record import Recorder, argument
 
-_INDEX = Aval.of((), np.dtype(np.int64))
+INDEX = Aval.of((), np.dtype(np.int64))
 
 
 class Joined:
@@ -60,7 +61,7 @@ class Body(Joined):
 
     With an `ending`, a body may run less than n times. If it is "counted", its first constant is
     the number of iterations. If it "stops", the last two states are the number of steps made and
-    whether there is a next one; RuntimeError with the message `too_long` is raised if there is a
+    whether there is a next one; StepsError with the message `too_long` is raised if there is a
     next one after n steps.
     """
 
@@ -163,7 +164,7 @@ class Body(Joined):
         """Return a loop over n of the steps, whose first constant is the number of the first."""
         with new_level() as level:
             recorder = BodyRecorder(level)
-            i, start = recorder.input(_INDEX, weak=True), recorder.input(_INDEX, weak=True)
+            i, start = recorder.input(INDEX, weak=True), recorder.input(INDEX, weak=True)
             rest = [recorder.input(x.aval, x.weak) for x in self.program.inputs[1:]]
             results = replay(self.program, [recorder.handed(i) + start, *rest], recorder)
             outputs = tuple(map(recorder.output, results))
@@ -188,7 +189,7 @@ class Body(Joined):
             states.append(state)
             ys.append(results[s:])
         if self.stops and state[-1]:
-            raise RuntimeError(self.too_long)
+            raise StepsError(self.too_long)
         if self.reverse:
             states, ys = states[::-1], ys[::-1]
         # The results of steps that were not made are never read.
@@ -250,7 +251,7 @@ def recorded(
         if count is not None:
             ending = "counted"
             recorder.lift(count if isinstance(count, Array) else np.asarray(count))
-        i = recorder.input(_INDEX, weak=True)
+        i = recorder.input(INDEX, weak=True)
         states = [recorder.input(leaf_aval(x)) for x in state]
         slices = [recorder.input(Aval.of(a.shape[1:], a.dtype)) for a in map(leaf_aval, xs)]
         own = [recorder.handed(x) for x in states]

@@ -38,7 +38,8 @@ class _Captured:
             if checksum(array) != seen:
                 raise TraceError(
                     f"compile: an array of shape {array.shape} was written to after an op used it: "
-                    "pass the op a copy, x.copy()"
+                    "pass the op a copy, x.copy()",
+                    code="NB-CHANGED",
                 )
             return True
         unchanged = np.array_equal(seen, array, equal_nan=True)

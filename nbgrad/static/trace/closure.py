@@ -44,13 +44,14 @@ class Fixed:
 
     def held(
         self, f: Callable, captured: Iterable[np.ndarray]
-    ) -> tuple[tuple[np.ndarray, Any], ...]:
-        """Return the arrays that must not change, with keys of their values, once `f` has returned.
+    ) -> tuple[tuple[tuple[np.ndarray, Any], ...], list[int]]:
+        """Return the arrays that must not change, with keys of their values, and the positions of
+        captured numbers that do not change, once `f` has returned.
 
-        These are the used arrays that are still referenced elsewhere, and small integer arrays that
-        `f` reaches and that are no inputs, since Python may have read them unnoticed, as `n` in
-        `x[:n]`. If `f` computed an array itself, from unknown arrays, they are all arrays that `f`
-        reaches.
+        The former are the used arrays that are still referenced elsewhere, and small integer arrays
+        that `f` reaches and that are no inputs, since Python may have read them unnoticed, as `n`
+        in `x[:n]`. If `f` computed an array itself, from unknown arrays, they are all arrays that
+        `f` reaches.
         """
         captured = list(captured)
         traces = [_Trace(array, copy) for array, copy in self._arrays.values()]
@@ -60,15 +61,19 @@ class Fixed:
         has_new = self.has_numbers or any(
             trace.array() is None and not _is_range(trace.copy) for trace in traces
         )
-        has_new = has_new or _any_new(captured)
+        new = _new(captured)
+        has_new = has_new or bool(new)
         inputs = {id(_owner(array)) for array in captured}
-        places = Reads([f]).places
-        for array in (place.array for place in places if isinstance(place, kinds.Array)):
+        reads = Reads([f])
+        for array in (place.array for place in reads.places if isinstance(place, kinds.Array)):
             if isinstance(array, Filled):  # it holds tracked values: no constant
                 continue
             if has_new or (_may_be_read(array) and id(_owner(array)) not in inputs):
                 kept.setdefault(_place(array), (array, static_key(array)))
-        return tuple(kept.values())
+        numbers = [i for i in new if captured[i].shape == () and _is_float(captured[i])]
+        # A number that f reaches may change often, which should not compile anew each time.
+        numbers = [i for i in numbers if static_key(captured[i][()]) not in reads.key]
+        return tuple(kept.values()), numbers
 
 
 class _Trace:
@@ -122,26 +127,39 @@ def _references(array: np.ndarray) -> int:
     return sys.getrefcount(array)
 
 
-for _alone in [np.empty(1)]:
-    _ALONE = _references(_alone)  # the reference count of an array that one list holds
+def _measured() -> int:
+    arrays = [np.empty(1)]
+    array = arrays[0]
+    return _references(array)
 
 
-def _any_new(arrays: list[np.ndarray]) -> bool:
-    """Return whether one of the arrays, or its memory, has no references apart from this list and
-    that of the caller."""
+_ALONE = _measured()
+"""The reference count of an array that one list and one name hold."""
+
+
+def _new(arrays: list[np.ndarray]) -> list[int]:
+    """Return the positions of the arrays which, or whose memory, have no references apart from this
+    list and that of the caller: those that were made while the function was recorded."""
     shared: dict[int, int] = {}
     for array in arrays:
         if array.base is not None:
             shared[id(_owner(array))] = shared.get(id(_owner(array)), 0) + 1
-    for array in arrays:
+    new = []
+    for i in range(len(arrays)):  # enumerate has references, too
+        array = arrays[i]
         owner = _owner(array)
         if array is owner:
             held = _references(array) > _ALONE + 2  # this name twice, and who gave the list
         else:
             held = owner.base is not None or _references(owner) > _ALONE - 1 + shared[id(owner)]
         if not held:
-            return True
-    return False
+            new.append(i)
+    return new
+
+
+def _is_float(array: np.ndarray) -> bool:
+    """Return whether Python's floats have the number of an array without axes."""
+    return array.dtype.kind in "fb" or (array.dtype.kind in "iu" and abs(int(array)) < 2**53)
 
 
 def is_users(f: types.FunctionType) -> bool:

@@ -5,18 +5,23 @@ span by span.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.array import Array
 from ...core.primitive import Aval
-from ...core.symbols import Symbol
+from ...core.symbols import Symbol, symbol_of
+from ...runtime.kinds import is_a
 from ...transforms import gradient
 from .body import Body, BodyRecorder, recorded
-from .loop_run import Programs, run, zeros
+from .dear import dear
+from .loop_run import Programs, builder_of, run, zero_like, zeros
 from .program import ArrayValue, Operand, replay, replay_from
 from .residuals import residuals, written_states
 from .samples import nth
+from .unchanged import run_changing
 from .undo import undo
 
 
@@ -110,12 +115,19 @@ class _Walk(NamedTuple):
 
             leaves = [point[place] for place in places]
             gradients = gradient(paired, leaves)[0] if leaves else []
+            # Plain ones are zeros: no result depends on the leaf.
+            is_zero = [not isinstance(g, Array) for g in gradients]
+            gradients = [
+                zero_like(x) if zero else g
+                for x, g, zero in zip(leaves, gradients, is_zero, strict=True)
+            ]
             state_bars = [
                 g + state_cts[k] if k in state_cts else g
                 for k, g in zip(self.live, gradients, strict=False)
             ]
-            others = zip(carried[live:], gradients[live:], strict=False)
-            return [*state_bars, *(total + g for total, g in others), *gradients[sums:]]
+            others = zip(carried[live:], gradients[live:], is_zero[live:], strict=False)
+            totals = [total if zero else total + g for total, g, zero in others]
+            return [*state_bars, *totals, *gradients[sums:]]
 
         xs = [*before, *args[c + s :], *cts]
         name = f"{body.name}_pullback"
@@ -129,26 +141,30 @@ class _Walk(NamedTuple):
             return less
         states = run(self.loop, body, args, [body.outs("states")[k] for k in read if k < s])
         xs[: len(states)] = [_inside(body, x) for x in states]
-        return run(self.loop, back, [*constants, *seeds, *xs])
+        return self._run(back, [*constants, *seeds, *xs])
 
     def _with_residuals(
         self, body: Body, args: Sequence, seeds: Sequence, back: Body, constants: Sequence,
         read: Sequence[int], xs: Sequence,
     ) -> list | None:  # fmt: skip
-        """The walk where the steps keep something else than the states that the steps `back` read:
-        `read` says which of the states and of what follows them the slices of its xs are. None
-        where nothing else is less."""
+        """The walk where the steps keep something else than the states that the steps `back` read,
+        or more: `read` says which of the states and of what follows them the slices of its xs are.
+        None where nothing else is worth it."""
         c, s, program = body.constants, body.states, back.program
         mine, inputs = body.program.inputs, program.inputs
         first = 1 + back.constants + back.states
-        primals = {inputs[0]: mine[0]}
+        primals: dict[Symbol, Any] = {inputs[0]: mine[0]}
+        is_recorded = builder_of(args) is not None
         for symbol, x in zip(inputs[1:], constants, strict=False):
-            places = [k for k in range(c) if args[k] is x]
+            places = [k for k in range(c) if symbol_of(args[k]) is x]
             if places:
                 primals[symbol] = mine[1 + places[0]]
+            elif is_recorded and is_a(x, np.ndarray) and x.shape == ():
+                primals[symbol] = x[()]  # a number of the function
         slices = dict(zip(read, inputs[first:], strict=True))
         primals |= {x: mine[1 + c + k] for k, x in slices.items() if k < s + body.xs}
         found = residuals(body, program, primals, {k: x for k, x in slices.items() if k < s})
+        found = found or dear(body, program, primals)
         if found is None:
             return None
 
@@ -179,7 +195,7 @@ class _Walk(NamedTuple):
         states = run(self.loop, body, args, [body.outs("states")[k] for k in of_states])
         kept_xs = [[*xs, *rows][k] for k in kept]
         kept_xs[: len(states)] = [_inside(body, x) for x in states]
-        bars = run(self.loop, new, [*constants, *carried, *kept_xs])
+        bars = self._run(new, [*constants, *carried, *kept_xs])
         return [*bars[:count], *bars[len(carried) :]]
 
     def _by_spans(
@@ -213,11 +229,15 @@ class _Walk(NamedTuple):
         spans = [*(m[:whole] for m in marks), *spans, *(g[:whole] for g in mark_cts.values())]
         name = f"{body.name}_spans"
         back, lifted = recorded(step, name, whole, carried, spans, reverse=True)
-        bars = run(self.loop, back, [*lifted, *carried, *spans])
+        bars = self._run(back, [*lifted, *carried, *spans])
         joined = [np.reshape(g, (whole * length, *g.shape[2:])) for g in bars[len(seeds) :]]
         if rest:
             joined = [np.concatenate(both) for both in zip(joined, after, strict=True)]
         return [*bars[: len(seeds)], *joined]
+
+    def _run(self, back: Body, args: Sequence) -> list:
+        """Run a loop over the reverse steps. Cotangents to which no step adds are not in it."""
+        return run_changing(partial(run, self.loop), back, args)
 
     def _marked(self, bars: list, mark_cts: Mapping[int, ArrayValue]) -> list:
         """Return the cotangents at the start of a span, with that of the stored state added."""

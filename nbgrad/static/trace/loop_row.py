@@ -6,6 +6,7 @@ compiled loop stores only these, so states are stored only if a pullback reads t
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -20,7 +21,9 @@ from .body import Body, BodyRecorder, recorded
 from .loop_pull import pull
 from .loop_run import Programs, run, zero_like, zeros_of
 from .program import ArrayValue, Operand, replay
+from .reach import reached
 from .samples import chosen, joined_samples, only
+from .unchanged import run_changing
 
 
 def push(
@@ -29,12 +32,14 @@ def push(
     """Return the tangent of the results `outs`, by a loop over states and their tangents."""
     c, s = body.constants, body.states
     inputs = [symbol.aval for symbol in body.program.inputs[1:]]
-    dots = [
-        None if a.dtype.kind != "f" else zeros_of(args, a, arg) if t is None else t
-        for a, arg, t in zip(inputs, args, tangents, strict=True)
-    ]
-    live = [k for k in range(s) if dots[c + k] is not None]
-    live_ys = [k for k, at in enumerate(body.outs("y")) if body.avals[at].dtype.kind == "f"]
+    dots = [t if a.dtype.kind == "f" else None for a, t in zip(inputs, tangents, strict=True)]
+    # Results that no tangent reaches have none, except for those that are wanted.
+    active = reached(body, [k for k, t in enumerate(dots) if t is not None])
+    active.update(number if kind != "y" else s + number for kind, number in map(body.key, outs))
+    live = [k for k in range(s) if k in active and inputs[c + k].dtype.kind == "f"]
+    live_ys = [k for k, y in enumerate(body.program_ys) if s + k in active and y.dtype.kind == "f"]
+    for k in (c + k for k in live):
+        dots[k] = zeros_of(args, inputs[k], args[k]) if dots[k] is None else dots[k]
     moving = [k for k in range(c + s, len(args)) if dots[k] is not None]
     last = s - 2 if body.stops else s  # the two states of the ending stay last
 
@@ -81,26 +86,32 @@ def batch(
     """Return the results `outs` for all samples, by a loop whose step computes all of them. Samples
     with their own number of iterations keep their state after the last one."""
     c, s = body.constants, body.states
+    own_counts = body.counted and batched[0]
+    dependent = reached(body, [k for k, has in enumerate(batched) if has])
+    stops = body.stops and not dependent.isdisjoint((s - 2, s - 1))  # each sample for itself
+    spread = [own_counts or stops or k in dependent for k in range(s + body.ys)]
     start = [
         x if isinstance(x, Array) else np.asarray(x, symbol.dtype)
         for x, symbol in zip(args[c : c + s], body.program.inputs[1 + c :], strict=False)
     ]
-    state = batching.spread(size, start, batched[c : c + s])
+    state = [
+        batching.spread(size, [x], [has])[0] if of_all else x
+        for x, has, of_all in zip(start, batched[c : c + s], spread, strict=False)
+    ]
     xs = [
         np.moveaxis(x, 0, 1) if has else x
         for x, has in zip(args[c + s :], batched[c + s :], strict=True)
     ]
-    split = [*batched[:c], *(True for _ in state), *batched[c + s :]]
-    own_counts = body.counted and batched[0]
+    split = [*batched[:c], *spread[:s], *batched[c + s :]]
     # The loop ends after the last sample.
-    ends = [np.zeros((), np.int64), np.any(state[-1])] if body.stops else []
+    ends = [np.zeros((), np.int64), np.any(state[-1])] if stops else []
     count = (np.max(args[0]) if own_counts else args[0]) if body.counted else None
 
     def step(recorder: BodyRecorder, i: Symbol, state: list, slices: list) -> list:
         mine, made = state[:s], state[s : s + 1]
         values = [*args[:c], *mine, *slices]
         values = [recorder.lift(x) if has else x for x, has in zip(values, split, strict=True)]
-        takes = mine[-1] if body.stops else i < recorder.lift(args[0]) if own_counts else None
+        takes = mine[-1] if stops else i < recorder.lift(args[0]) if own_counts else None
         with new_level() as level:
             samples = [
                 Batched(x if takes is None else only(takes, x), level) if has else x
@@ -108,12 +119,15 @@ def batch(
             ]
             results = replay(body.program, [i, *samples], recorder)
         has = [isinstance(x, Batched) and x.level == level for x in results]
-        results = [x.value if of_all else x for x, of_all in zip(results, has, strict=True)]
-        results = batching.spread(size, results, has)
+        results = [x.value if one else x for x, one in zip(results, has, strict=True)]
+        results = [
+            batching.spread(size, [x], [one])[0] if of_all else x
+            for x, one, of_all in zip(results, has, spread, strict=True)
+        ]
         if takes is not None:
             before = [*mine, *(zeros_of(values, Aval.of(y.shape, y.dtype), y) for y in results[s:])]
             results = [chosen(takes, x, y) for x, y in zip(results, before, strict=True)]
-        ending = [made[0] + 1, np.any(results[s - 1])] if body.stops else []
+        ending = [made[0] + 1, np.any(results[s - 1])] if stops else []
         return [*results[:s], *ending, *results[s:]]
 
     state += ends
@@ -121,10 +135,12 @@ def batch(
     places = [(kind, number) for kind, number in map(body.key, outs)]
     wanted = [many.outs(kind)[number] for kind, number in places]
     parts: list[Any] = [*run(loop, many, [*constants, *state, *xs], wanted)]
-    return joined_samples(
-        x if kind == "state" else np.moveaxis(x, 1, 0)
-        for (kind, _), x in zip(places, parts, strict=True)
-    )
+    for at, (kind, number) in enumerate(places):
+        if not spread[number if kind != "y" else s + number]:
+            (parts[at],) = batching.spread(size, [parts[at]], [False])
+        elif kind != "state":
+            parts[at] = np.moveaxis(parts[at], 1, 0)
+    return joined_samples(parts)
 
 
 def _like(
@@ -174,7 +190,7 @@ loop.whole = _Whole("loop")
 
 def run_loop(body: Body, args: Sequence) -> list[ArrayValue]:
     """Return the final state and the ys of a loop, for values of any kind."""
-    return run(loop, body, args)
+    return run_changing(partial(run, loop), body, args)
 
 
 def _is_dual(x: Operand, level: int) -> TypeGuard[Dual]:

@@ -8,7 +8,7 @@ import numpy as np
 from ...core.array import Array
 from ...core.memory import copied
 from ...core.primitive import Aval, Primitive, bind
-from ...core.symbols import Symbol
+from ...core.symbols import Builder, Symbol
 from ...runtime.kinds import is_a
 from .body import Joined
 from .program import ArrayValue, Operand
@@ -17,6 +17,7 @@ from .program import ArrayValue, Operand
 class Programs(Primitive):
     """Base class of `loop` and `cond`; `whole` is the primitive for results without derivatives."""
 
+    has_plain_params = False  # they are programs of users' functions
     whole: Primitive
 
 
@@ -50,11 +51,18 @@ def _bottom(x: Operand) -> Operand:
 def zeros(values: Sequence[Operand], aval: Aval, inside: bool = False) -> ArrayValue:
     """Return zeros: a symbol if one of `values` is. It belongs to the innermost body that is being
     recorded if `inside`, else to the program around."""
+    builder = builder_of(values, inside)
+    return np.zeros(aval.shape, aval.dtype) if builder is None else builder.full(0.0, aval)
+
+
+def builder_of(values: Sequence[Operand], inside: bool = False) -> Builder | None:
+    """Return the builder of the symbols below `values`, None if there are none: the one of the
+    innermost body that is being recorded if `inside`, else that of the program around."""
     symbols = [x for x in map(_bottom, values) if isinstance(x, Symbol)]
     if not symbols:
-        return np.zeros(aval.shape, aval.dtype)
+        return None
     beside = max(symbols, key=lambda x: x.level) if inside else symbols[0]
-    return beside.builder.full(0.0, aval)
+    return beside.builder
 
 
 def zeros_of(values: Sequence[Operand], aval: Aval, arg: Operand) -> ArrayValue:

@@ -1,5 +1,7 @@
 """`trace`, which records a program: it calls a function on symbols, and keeps the ops."""
 
+import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,13 +12,13 @@ from ...core.array import Array
 from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
-from ...errors import TraceError, require_unmasked
+from ...errors import CapturedError, RecordingWarning, TraceError, require_unmasked
 from ...kernels.shapes import require_axes
 from ...rules.arithmetic import copy
 from ...rules.dtypes import known
 from ...rules.layout import transpose
 from ...runtime.kinds import is_a
-from ...runtime.lines import calling_line
+from ...runtime.lines import calling_line, level_of_user
 from ...transforms import trees
 from ...transforms.direct import callee
 from ...transforms.objects import NUMBERS
@@ -26,6 +28,10 @@ from .closure import Fixed
 from .made import formula_of, made_of_sizes
 from .program import Operand, Program
 from .rng_guard import Generators
+
+# Recording so many ops takes about two seconds. It is not the time that counts, so that the same
+# functions warn on all machines.
+_LONG = 15_000
 
 # Arguments of these classes are recorded as they are; others, such as lists, become arrays.
 _KNOWN = (Array, float, int, np.generic)
@@ -43,6 +49,7 @@ class Recorder(Builder):
     def __init__(self, level: int, most: int | None = None):
         super().__init__(level, hands_out=True)
         self._most = most  # ops that are recorded
+        self._has_warned = False
         self.captured = Captures()
         self.fixed = Fixed()
         self.checked: dict[Symbol, None] = {}  # ops that raise for some positions
@@ -54,17 +61,31 @@ class Recorder(Builder):
         """Whether any op was applied; the results may be constants even so."""
         return bool(self._known)
 
+    def symbols(self) -> list[Symbol]:
+        """The results of ops, in the order in which they were recorded."""
+        return list(self._known.values())
+
     def apply(self, primitive: Primitive, args: Sequence, params: dict) -> Any:
         symbols = []
         for x in args:
             self.fixed.has_numbers |= is_a(x, np.generic)
             symbols.append(symbol_of(x) if isinstance(x, _KNOWN) else self.capture(x))
-        args = symbols
+        args = _as_floats(symbols) if primitive.takes_numbers else symbols
         params = {name: self._fixed_in(value) for name, value in params.items()}
         symbol = super().apply(primitive, args, params)
         if self._most is not None and len(self._known) > self._most:
             raise TraceError(
                 f"it takes more than {self._most} ops, perhaps in a loop over elements"
+            )
+        if len(self._known) > _LONG and not self._has_warned:
+            self._has_warned = True
+            lines = Counter(x.line for x in self._known.values() if x.line)
+            warnings.warn(
+                f"compile: the function has recorded {_LONG} ops, each step of a Python loop anew: "
+                "use nbgrad.scan or nbgrad.loop, which record one step, or nbgrad.njit for loops "
+                f"over elements ({max(lines, key=lines.__getitem__, default='no line is known')})",
+                RecordingWarning,
+                stacklevel=level_of_user(),
             )
         if primitive.operator and isinstance(symbol, Symbol):
             symbol.weak = symbol.weak or all(map(_is_weak, args))
@@ -93,12 +114,17 @@ class Recorder(Builder):
 
     def _new_capture(self, array: np.ndarray) -> Symbol:
         if array.dtype.kind not in "fiub":
-            raise TraceError(
+            raise CapturedError(
                 f"an array of {array.dtype} is captured: compiled functions know floats, "
                 "integers and bools; write complex numbers as two real arrays"
             )
         require_axes(array.shape, "compile: a captured array")
         return self.input(Aval.of(array.shape, known(array.dtype)))
+
+    def make_constant(self, symbol: Symbol, number: float) -> None:
+        """Make an input, which ops may use already, a number that is part of the program."""
+        filled = self.full(number, symbol.aval)
+        symbol.primitive, symbol.params = filled.primitive, filled.params
 
     def held(self, value: Operand) -> Symbol:
         return self.apply(copy, [value], {})
@@ -111,6 +137,14 @@ class Recorder(Builder):
         if isinstance(param, tuple):
             return tuple(map(self._fixed_in, param))
         return self.fix(param) if is_a(param, np.ndarray) else param
+
+
+def _as_floats(args: list) -> list:
+    """The arguments of an op that computes in floats if one of them is one: so 1 and 1.0 give the
+    same op."""
+    if any(isinstance(x, Symbol) and x.dtype.kind == "f" for x in args):
+        return [float(x) if type(x) is int else x for x in args]
+    return args
 
 
 def _is_weak(x: Operand) -> bool:
@@ -175,11 +209,15 @@ def trace(
     if not recorder.recorded and not any(isinstance(output, Symbol) for output in results):
         raise TraceError(
             f"{name}: nothing that the function returns depends on its arguments; return arrays "
-            "computed from them"
+            "computed from them",
+            code="NB-RESULT",
         )
     captured = recorder.captured.pairs()
     del args, options, result
-    fixed = recorder.fixed.held(f, (array for _, array in captured))
+    fixed, numbers = recorder.fixed.held(f, (array for _, array in captured))
+    for i in numbers:
+        recorder.make_constant(captured[i][0], captured[i][1].item())
+    captured = tuple([pair for i, pair in enumerate(captured) if i not in numbers])
     program = Program(
         name, tuple(inputs), captured, tuple(results), rebuild_outputs, fixed,
         tuple(recorder.checked),
@@ -193,5 +231,6 @@ def trace(
 def _unfit(name: str, description: str) -> TraceError:
     return TraceError(
         f"{name}: a compiled function returns arrays that depend on its arguments, and numbers; "
-        f"this one returned {description}"
+        f"this one returned {description}",
+        code="NB-RESULT",
     )

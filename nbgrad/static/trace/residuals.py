@@ -7,7 +7,7 @@ reverse step restores the state before the step. This is done if it takes less m
 """
 
 from collections.abc import Container, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.symbols import Symbol, topological
 from .body import Body
@@ -84,13 +84,13 @@ def _is_written(out: Symbol, state: Symbol) -> bool:
 
 
 def residuals(
-    body: Body, back: Program, primals: dict[Symbol, Symbol], states: dict[int, Symbol]
+    body: Body, back: Program, primals: dict[Symbol, Any], states: dict[int, Symbol]
 ) -> Residuals | None:
     """Return the residuals that the loop stores for the reverse steps; None if its states take no
     more memory.
 
-    `primals` maps inputs of `back` to those of the body, and `states` maps numbers to the states
-    that the reverse steps read.
+    `primals` maps inputs of `back` to those of the body or to numbers, and `states` maps numbers to
+    the states that the reverse steps read.
     """
     numbers = {states[k]: k for k in written_states(body) if k in states}
     if not numbers:

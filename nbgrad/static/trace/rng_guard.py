@@ -7,7 +7,6 @@ compared before and after recording.
 
 import dis
 import linecache
-import os
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -17,7 +16,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ...core.remade import Wrapper
-from ...errors import TraceError
+from ...errors import DrawnError
+from ...runtime.lines import file_name
 from ..reads.uses import nested
 from .closure import closed, is_users
 
@@ -131,9 +131,9 @@ def _state(generator: np.random.Generator | np.random.RandomState) -> str:
     return repr([np.asarray(part).tobytes() for part in generator.get_state()])
 
 
-def _error(names: tuple[str, ...], codes: list[types.CodeType]) -> TraceError:
+def _error(names: tuple[str, ...], codes: list[types.CodeType]) -> DrawnError:
     line = next((_shown(code, line) for code in codes for line in _uses(code, names)), "")
-    return TraceError(
+    return DrawnError(
         "a NumPy Generator draws while the function is recorded: every call would get the same "
         "numbers. Use nbgrad.random, such as state, x = nbgrad.random.normal(state, shape), and "
         "pass the state in and out" + (f" ({line})" if line else "")
@@ -151,4 +151,4 @@ def _uses(code: types.CodeType, names: tuple[str, ...]) -> Iterable[int]:
 
 def _shown(code: types.CodeType, line: int) -> str:
     text = linecache.getline(code.co_filename, line).strip()
-    return f"{os.path.basename(code.co_filename)}:{line}: {text}"
+    return f"{file_name(code.co_filename)}:{line}: {text}"

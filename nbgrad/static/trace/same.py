@@ -46,10 +46,12 @@ class _Pairs:
                 return ""
         for x, y in zip_longest(one.captured, other.captured):
             if x is None or y is None or not self._typed(x[0], y[0]) or not self.same(x[1], y[1]):
-                return ""
-        for x, y in zip_longest(one.equations, other.equations):
-            if not self._op(x, y):
-                return next((e.line for e in (x, y) if e is not None and e.line), "")
+                uses = (e for e in one.equations if x and any(arg is x[0] for arg in e.args))
+                return next((e.line for e in uses), "")
+        for i, (x, y) in enumerate(zip_longest(one.equations, other.equations)):
+            if not self._op(x, y):  # a number has no line, the op that takes it has
+                lines = (e.line for e in (y, *one.equations[i:]) if e is not None)
+                return next(filter(None, lines), "")
         return None if self.same(one.outputs, other.outputs) else ""
 
     def _typed(self, x: Symbol | None, y: Symbol | None) -> bool:
@@ -127,6 +129,8 @@ class _Pairs:
             return value_of(x, self.sizes) == y
         if x == y or x != x:
             return x != x or math.copysign(1.0, x) == math.copysign(1.0, y)
+        if is_dynamic(size := tagged(x)):  # a plain number, such as a length by len()
+            return value_of(size, self.sizes) == y
         found = power_of(x) if is_a(x, float) else None
         if found is None:
             return False

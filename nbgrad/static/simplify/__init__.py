@@ -1,0 +1,1 @@
+"""Rewrites of recorded programs, before they are lowered."""
