@@ -15,10 +15,11 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+import loop_adjoints_of_matrices
+import loop_adjoints_of_paths
 import numba
 import numpy as np
 import pytest
-from loop_adjoints import adjoints
 from loop_enzyme import enzyme_runner
 from loop_kernels import kernels
 from loop_peers import jax_runner
@@ -27,6 +28,8 @@ import nbgrad
 
 # At most so many times the plain Numba function, and so many times the adjoint by hand.
 PLAIN, HAND = 4.0, 1.1
+
+adjoints = loop_adjoints_of_matrices.adjoints | loop_adjoints_of_paths.adjoints
 
 by_name = pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.benchmark(group=n)) for n in kernels]

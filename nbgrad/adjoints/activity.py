@@ -1,5 +1,6 @@
 """Values through which derivatives flow: they depend on an input, and a result depends on them."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..ir.statements import (
     Address,
     Assign,
     Call,
+    If,
     Load,
     Operand,
     PointTo,
@@ -19,19 +21,17 @@ from ..ir.statements import (
     Store,
 )
 from ..ir.walk import walk
-from .build import COPY, INT
+from .build import COPY, INT, buffers_of, names_of
 from .partials import called_name, chooses, has_pole, pullbacks
 
 __all__ = ["active_names", "rule_of", "under_choices", "under_roots"]
 
 
-def rule_of(
-    statement: Assign | Call, is_strong: bool = False, is_unchosen: bool = False
-) -> tuple | None:
-    """The cotangents of the operands of scalar code; None for what has no derivative. See
-    `pullbacks` for the kinds of rows."""
+def rule_of(statement: Assign | Call, is_strong: bool = False) -> tuple | None:
+    """The cotangents of the operands of scalar code; None for what has no derivative. `is_strong`:
+    a partial derivative of 0 gives 0, also for an infinite cotangent."""
     name = _name_of(statement)
-    return pullbacks(name, is_strong, is_unchosen) if name else None
+    return pullbacks(name, is_strong) if name else None
 
 
 def _name_of(statement: Assign | Call) -> str:
@@ -63,11 +63,13 @@ def under_roots(body: Sequence[Statement], dtype_of: Callable[[Operand], np.dtyp
 
 
 def under_choices(body: Sequence[Statement], dtype_of: Callable[[Operand], np.dtype]) -> set[Any]:
-    """Names of numbers that may not be chosen, as a select or a maximum reads what is computed from
-    them. Their cotangent may be 0 where they are inf or nan."""
+    """Names of numbers and buffers that may not be chosen: a select or a maximum reads what is
+    computed from them, or a branch or an index that depends on floats. Their cotangent may be 0
+    where they are inf or nan."""
     every = walk(body)
     choices = [x for x in every if isinstance(x, Assign) and chooses(_name_of(x))]
     starts = {x for each in choices for x in each.operands if _is_float(x, dtype_of)}
+    starts |= _at_branches(every, dtype_of)
     if not starts:
         return starts
     edges = [
@@ -75,6 +77,35 @@ def under_choices(body: Sequence[Statement], dtype_of: Callable[[Operand], np.dt
         for each in every for source, target in _edges(each, lambda x: _is_float(x, dtype_of))
     ]  # fmt: skip
     return _reached(starts, edges)
+
+
+def _at_branches(every: Sequence[Statement], dtype_of: Callable[[Operand], np.dtype]) -> set[Any]:
+    """Names that are used inside and outside of a branch that depends on floats, and buffers that
+    are read at indices that depend on floats."""
+    found: set[Any] = set()
+    decided = _decided(every, dtype_of)
+    uses = Counter(name for each in every for name in _used(each))
+    for each in every:
+        if isinstance(each, Load) and not decided.isdisjoint(names_of(each)):
+            found.add(each.buffer)
+        elif isinstance(each, If) and each.condition in decided:
+            inside = walk([*each.then, *each.otherwise])
+            own = Counter(name for one in inside for name in _used(one))
+            found |= {name for name, count in own.items() if count < uses[name]}
+    return found
+
+
+def _decided(every: Sequence[Statement], dtype_of: Callable[[Operand], np.dtype]) -> set[Any]:
+    """The bools and integers that depend on floats."""
+    whole = [x for x in every if isinstance(x, Assign) and x.dtype.kind != "f"]
+    edges = [(x, each.target) for each in whole for x in each.operands]
+    return _reached([x for x, _ in edges if _is_float(x, dtype_of)], edges)
+
+
+def _used(each: Any) -> set[Any]:
+    """The names that a statement itself reads or sets."""
+    own = getattr(each, "target", None), *getattr(each, "results", ())
+    return {*names_of(each), *buffers_of(each), *own}
 
 
 def active_names(

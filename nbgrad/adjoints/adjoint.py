@@ -5,11 +5,12 @@ are variables, `<name>.bar`, which are 0 where nothing was added yet; so are tho
 """
 
 from collections.abc import Callable, Collection, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError
+from ..errors import LoopError
 from ..ir.affine import variable
 from ..ir.reductions import SUM
 from ..ir.scalar import NAMES, Expr, arguments
@@ -32,7 +33,7 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk
 from .activity import rule_of
 from .build import COPY, INT, Names, copy, expanded, literal, names_of, operation
-from .partials import OPERANDS
+from .partials import OPERANDS, may_be_infinite, may_drop
 
 __all__ = ["Adjoint"]
 
@@ -59,6 +60,8 @@ class Adjoint:
         self._local: dict[str, Operand] = {}  # cotangents that are values
         self._now: dict[str, Operand] = {}  # values of cotangents that are variables
         self._stale: set[str] = set()  # those of which the variable has another value
+        # The cotangents from which others were computed that are not guarded yet.
+        self._origins: dict[Operand, Operand] = {}
 
     def bar(self, name: str) -> str:
         """The variable that is the cotangent of a value or a variable."""
@@ -111,15 +114,25 @@ class Adjoint:
             return
         dtype = self._dtypes[name]
         if self._dtype(cotangent) != dtype:
+            cotangent = self._guarded(cotangent)
             cotangent = self._value(copy(self._names.new("g"), cotangent, dtype))
         if name in self._shared or name in self._variables or name not in self._dtypes:
             bar = self.bar(name)
             before = self._read(bar)
-            self._now[bar] = self._sum(before, cotangent, dtype)
+            self._now[bar] = self._sum(before, self._guarded(cotangent), dtype)
             self._stale.add(bar)
+        elif (before := self._local.get(name)) is None:
+            self._local[name] = cotangent
         else:
-            before = self._local.get(name)
-            self._local[name] = cotangent if before is None else self._sum(before, cotangent, dtype)
+            self._local[name] = self._sum(self._guarded(before), self._guarded(cotangent), dtype)
+
+    def _guarded(self, cotangent: Operand) -> Operand:
+        """A cotangent that is 0 where the one from which it was computed is, also if a partial
+        derivative between them is inf or nan."""
+        if (origin := self._origins.get(cotangent)) is None:
+            return cotangent
+        dtype = self._dtype(cotangent)
+        return self._value(operation(self._names.new("g"), "strong", (origin, cotangent), dtype))
 
     def _sum(self, x: Operand, y: Operand, dtype: np.dtype) -> Operand:
         if x == literal(0, dtype):
@@ -156,17 +169,18 @@ class Adjoint:
                         self._apply(each, each.operands, target, g, dtype)
             case Load(target=target, buffer=buffer, at=at, dtype=dtype):
                 if target in self._active and (g := self._take(target)) is not None:
+                    g = self._guarded(g)
                     self._made.append(Store(self._shadow(buffer), at, g, dtype, SUM))
             case Store(buffer=buffer, at=at, value=value, dtype=dtype, kind=kind):
                 if buffer in self._active:
                     if kind not in (None, SUM):
-                        raise NoRuleError(f"a store that combines by {kind.name}")
+                        raise LoopError(f"a store that combines by {kind.name}")
                     is_kept = kind is not None or id(each) in self._first_stores
                     self._stored(self._shadow(buffer), at, value, dtype, is_kept)
             case Accumulate(target=target, kind=kind, value=value):
                 if target in self._active:
                     if kind is not SUM:
-                        raise NoRuleError(f"a combination by {kind.name}")
+                        raise LoopError(f"a combination by {kind.name}")
                     self.add(value, self._read(self.bar(target)))
             case New(target=buffer, count=count, dtype=dtype):
                 if buffer in self._active and buffer not in self._made_once and not each.cleared:
@@ -177,9 +191,9 @@ class Adjoint:
                 if any(parts):
                     self._made.append(If(condition, tuple(parts[0]), tuple(parts[1])))
             case Call() if any(x.buffer in self._active for x in each.pointers):
-                raise NoRuleError(f"{each.function} has no derivative in compiled loops")
+                raise LoopError(f"{each.function} has no derivative in compiled loops")
             case Allocate(target=target) | PointTo(target=target) if target in self._active:
-                raise NoRuleError(f"an array of {each.dtype} that is made inside of a function")
+                raise LoopError(f"an array of {each.dtype} that is made inside of a function")
             case Call(results=(target, *_), arguments=arguments, dtypes=(dtype, *_)):
                 if target in self._active and (g := self._take(target)) is not None:
                     self._apply(each, arguments, target, g, dtype)
@@ -221,16 +235,26 @@ class Adjoint:
     def _apply(
         self, each: Any, operands: Sequence[Any], target: str, g: Operand, dtype: np.dtype
     ) -> None:
-        rule = rule_of(each, target in self._strong, target in self._unchosen)
+        rule = rule_of(each, target in self._strong)
         if rule is None:
             name = str(getattr(each, "function", getattr(each, "body", "")))
-            raise NoRuleError(f"{name} has no derivative in compiled loops")
+            raise LoopError(f"{name} has no derivative in compiled loops")
+        if any(isinstance(part, Expr) and may_drop(part) for part in rule):
+            g = self._guarded(g)
         values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target, "v": g}
+        numbers = {
+            name for name, x in values.items()
+            if isinstance(x, Literal) and x.number and isfinite(x.number)
+        }  # fmt: skip
         for x, part in zip(operands, rule, strict=True):
             if part is not None and isinstance(x, str) and x in self._active:
                 if isinstance(part, str):
-                    raise NoRuleError(part)
-                self.add(x, self._evaluated(part, values, dtype))
+                    raise LoopError(part)
+                found = self._evaluated(part, values, dtype)
+                is_new = target in self._unchosen and may_be_infinite(part, numbers)
+                if isinstance(found, str) and (is_new or g in self._origins):
+                    self._origins[found] = self._origins.get(g, g)
+                self.add(x, found)
 
     def _evaluated(self, expr: Expr, values: dict[str, Operand], dtype: np.dtype) -> Operand:
         read = sorted(arguments(expr), key=NAMES.index)

@@ -66,7 +66,6 @@ class _Exits:
         """The statements, whether they may exit, and whether they always do."""
         made: list[Statement] = []
         for i, each in enumerate(body):
-            rest = body[i + 1 :]
             match each:
                 case Break() | Continue():
                     left, over = self._loops[-1]
@@ -85,23 +84,23 @@ class _Exits:
                         made.append(replace(each, then=tuple(first), otherwise=tuple(second)))
                         return made, may or may_too, True
                     if must and may and not may_too:
-                        more, may_more, ends = self._sequence(rest)
+                        more, may_more, ends = self._sequence(body[i + 1 :])
                         made.append(replace(each, then=tuple(first), otherwise=(*second, *more)))
                         return made, may or may_more, ends
                     if must_too and may_too and not may:
-                        more, may_more, ends = self._sequence(rest)
+                        more, may_more, ends = self._sequence(body[i + 1 :])
                         made.append(replace(each, then=(*first, *more), otherwise=tuple(second)))
                         return made, may_too or may_more, ends
                     made.append(replace(each, then=tuple(first), otherwise=tuple(second)))
                     if may or may_too:
-                        return self._guarded(made, rest)
+                        return self._guarded(made, body[i + 1 :])
                 case For() | While():
                     before, loop, returns = self._loop(each)
                     made += [*before, loop]
                     if returns:
                         if self._loops:
                             made.append(If(self.returned, tuple(self._leave())))
-                        return self._guarded(made, rest)
+                        return self._guarded(made, body[i + 1 :])
                 case _:
                     made.append(each)
         return made, False, False

@@ -1,7 +1,8 @@
 """Loops with the same bounds as one loop, where the second one reads an array that the first made.
 
 The front end writes a nest of loops for each expression of whole arrays. In one nest, an element is
-read where it was computed: if nothing else reads the array, neither it nor its shadow is made.
+read where it was computed: if nothing else reads the array, neither it nor its shadow is made. A
+loop that stores nothing, such as that of a sum, joins one that stores to any array.
 
 Two loops may be one if no round of the second meets an element of a later round of the first one,
 unless both read it. The order of the operations on each element and variable stays the same, so all
@@ -21,7 +22,7 @@ from .lengths import Shapes
 from .partials import only_computes
 from .positions import Access, Positions
 
-__all__ = ["fused"]
+__all__ = ["Around", "accesses", "fused", "inside"]
 
 _MOST = 400  # pairs of accesses that are compared
 _LONG = 1000  # statements of a loop that takes no other one
@@ -35,7 +36,7 @@ def fused(
 
 
 @dataclass(eq=False)
-class _Around:
+class Around:
     """A loop around statements."""
 
     statement: Any
@@ -43,8 +44,8 @@ class _Around:
 
 @dataclass
 class _Effects:
-    """What a statement and the statements inside it read and write. One that `is_opaque` may do
-    more. Accesses hold the loops around them, up to that statement."""
+    """The reads and writes of a statement and of those inside it. If it `is_opaque`, it may have
+    others. Accesses hold the loops around them, up to that statement."""
 
     reads: set[Any] = field(default_factory=set)
     writes: set[Any] = field(default_factory=set)
@@ -111,21 +112,21 @@ class _Fuse:
         self._made = {each.target for each in every if isinstance(each, New)}
         self._effects: dict[int, tuple[Any, _Effects]] = {}
 
-    def body(self, statements: Sequence[Any], around: tuple[_Around, ...]) -> list[Any]:
+    def body(self, statements: Sequence[Any], around: tuple[Around, ...]) -> list[Any]:
         made: list[Any] = []
         for each in statements:
             if not (isinstance(each, For) and self._joined(made, each, around)):
                 made.append(each)
         return [self._inside(each, around) for each in made]
 
-    def _inside(self, each: Any, around: tuple[_Around, ...]) -> Any:
-        here = (*around, _Around(each)) if hasattr(each, "body") and inner(each) else around
+    def _inside(self, each: Any, around: tuple[Around, ...]) -> Any:
+        here = (*around, Around(each)) if hasattr(each, "body") and inner(each) else around
         return with_inner(each, lambda body: tuple(self.body(body, here)))
 
-    def _joined(self, made: list[Any], loop: For, around: tuple[_Around, ...]) -> bool:
+    def _joined(self, made: list[Any], loop: For, around: tuple[Around, ...]) -> bool:
         """Put a loop into one of the statements before it, if there is one."""
         effects = self._of(loop)
-        wanted = effects.loads & self._made
+        wanted = effects.loads & self._made if effects.stores else effects.loads
         if not wanted or effects.is_opaque:
             return False
         for place in reversed(range(len(made))):
@@ -147,7 +148,7 @@ class _Fuse:
             found = _Effects()
             for each in walk([statement]):
                 found.add(each)
-            for is_load, access in _accesses(inner(statement), ()):
+            for is_load, access in accesses(inner(statement), ()):
                 found.accesses.setdefault(access.buffer, []).append((is_load, access))
             self._effects[id(statement)] = statement, found
         return self._effects[id(statement)][1]
@@ -168,7 +169,7 @@ class _Fuse:
                 return None
         return before, behind
 
-    def _one(self, first: For, second: For, around: tuple[_Around, ...]) -> For | None:
+    def _one(self, first: For, second: For, around: tuple[Around, ...]) -> For | None:
         """The loop that runs a round of both in each round."""
         ours, theirs = self._of(first), self._of(second)
         if ours.count > _LONG:
@@ -188,9 +189,9 @@ class _Fuse:
         )
         theirs = self._of(replace(first, body=other))
         whole = replace(first, body=(*first.body, *other))
-        here = (*around, _Around(whole))
+        here = (*around, Around(whole))
         pairs = [
-            (_inside(x, here), _inside(y, here))
+            (inside(x, here), inside(y, here))
             for buffer in ours.stores & (theirs.loads | theirs.stores) | theirs.stores & ours.loads
             for is_load, x in ours.accesses[buffer]
             for is_other_load, y in theirs.accesses[buffer]
@@ -218,17 +219,17 @@ def _header(loop: For) -> For:
     return replace(loop, axis="", body=())
 
 
-def _accesses(
-    parts: Iterable[Sequence[Any]], around: tuple[_Around, ...]
+def accesses(
+    parts: Iterable[Sequence[Any]], around: tuple[Around, ...]
 ) -> Iterator[tuple[bool, Access]]:
     """The loads and stores, and whether each is a load."""
     for each in itertools.chain.from_iterable(parts):
         if isinstance(each, (Load, Store)):
             yield isinstance(each, Load), Access(each.buffer, each.at, around)  # pyright: ignore
-        here = (*around, _Around(each)) if isinstance(each, For) else around
-        yield from _accesses(inner(each), here)
+        here = (*around, Around(each)) if isinstance(each, For) else around
+        yield from accesses(inner(each), here)
 
 
-def _inside(access: Access, loops: tuple[_Around, ...]) -> Access:
+def inside(access: Access, loops: tuple[Around, ...]) -> Access:
     """An access with further loops around it."""
     return access._replace(loops=(*loops, *access.loops))  # pyright: ignore

@@ -14,6 +14,7 @@ from ..ir.statements import Assign, Call, If, Load, Position, Store, Variable
 from ..ir.walk import walk
 from .build import copy, defined_names, literal, names_of, renamed
 from .gather import Gather
+from .halves import BORDER
 from .layout import Nests
 from .rounds import Rounds
 from .sweeps import Sweeps
@@ -65,7 +66,8 @@ class Fused(Sweeps):
     """`Sweeps` that fuse a loop."""
 
     def both(self, start: Sequence[Any], gather: Gather) -> list[Any]:
-        """Both sweeps; `start` are the statements that set the cotangents of the results."""
+        """Both sweeps, with `BORDER` between them if no loop is fused; `start` are the statements
+        that set the cotangents of the results."""
         loop, items = self._fused, self._top.items
         if loop is not None and (self._pieces.loops[loop].makes or self._nests.records(loop)):
             place = next(i for i, item in enumerate(items) if _last_loop(item) is loop)
@@ -86,7 +88,7 @@ class Fused(Sweeps):
         made = self.forward()
         backward = self.backward()
         gather.axes |= self.axes
-        return [*made, *self._record.measured(), *start, *gather.of(backward)]
+        return [*made, *self._record.measured(), BORDER, *start, *gather.of(backward)]
 
     def _both_ways(self, item: Any, gather: Gather) -> list[Any]:
         """An item that is the loop, or a branch that ends with it, forward and backward."""

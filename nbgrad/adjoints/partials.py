@@ -5,13 +5,15 @@ in terms of the arguments (`OPERANDS`), the result `u` and its cotangent `v`. At
 of the branch that ran, and 0 where both sides are equal.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
-from ..ir.scalar import Expr, parse
+from ..ir.scalar import Apply, Arg, Expr, ordered, parse
+from ..ir.statements import Call
 
 __all__ = [
-    "OPERANDS", "called_name", "chooses", "declare_rule", "has_pole", "only_computes", "pullbacks",
+    "OPERANDS", "called_name", "chooses", "declare_rule", "has_pole", "is_dear", "may_be_infinite",
+    "may_drop", "only_computes", "pullbacks",
 ]  # fmt: skip
 
 OPERANDS = ("x", "y", "z", "w", "p", "q")
@@ -31,18 +33,12 @@ def _share(power: str) -> str:
     return f"v * select(np.isfinite(x), {share}, select(x == y, 0.5, {share}))"
 
 
-def _over(numerator: str, denominator: str) -> str:
-    """A quotient that is 0 for a cotangent of 0, also where the denominator is 0 or nan. For others
-    it is the plain quotient, as a cotangent of 0 may have a tangent."""
-    return f"select((v == 0.0) & ~(abs({denominator}) > 0.0), 0.0, {numerator} / ({denominator}))"
-
-
 _TEXTS: dict[str, tuple[str, ...]] = {
     "add": ("v", "v"), "subtract": ("v", "-v"), "multiply": ("v * y", "v * x"),
     "divide": ("v / y", "-(v / y * u)"), "reciprocal_of": ("", "-(v * u * u)"),
     "negative": ("-v",), "fused": ("v * y", "v * x", "v"),
     "select": ("", "select(x, v, 0.0)", "select(x, 0.0, v)"),
-    "abs": ("v * np.sign(x)",), "sqrt": ("select((v == 0.0) & ~(u > 0.0), 0.0, v * 0.5 / u)",),
+    "abs": ("v * np.sign(x)",), "sqrt": ("strong(v, v * 0.5 / u)",),
     "maximum": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),
     "minimum": ("select(x <= y, v, 0.0)", "select(x <= y, 0.0, v)"),
     "fmax": ("select(x >= y, v, 0.0)", "select(x >= y, 0.0, v)"),
@@ -51,20 +47,20 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "np.floor": ("",), "np.ceil": ("",), "np.trunc": ("",), "np.rint": ("",),
     "np.fmod": ("v", "-(v * np.trunc(x / y))"),
     "exp": ("v * u",), "expm1": ("v * (u + 1.0)",), "exp2": ("v * u * 0.6931471805599453",),
-    "log": (_over("v", "x"),), "log1p": (_over("v", "1.0 + x"),),
-    "log2": (_over("v * 1.4426950408889634", "x"),),
-    "log10": (_over("v * 0.4342944819032518", "x"),),
+    "log": ("strong(v, v / x)",), "log1p": ("strong(v, v / (1.0 + x))",),
+    "log2": ("strong(v, v * 1.4426950408889634 / x)",),
+    "log10": ("strong(v, v * 0.4342944819032518 / x)",),
     "sin": ("v * cos(x)",), "cos": ("-(v * sin(x))",), "tan": ("v * (1.0 + u * u)",),
-    "arcsin": (_over("v", "sqrt(1.0 - x * x)"),),
-    "arccos": (_over("-v", "sqrt(1.0 - x * x)"),),
+    "arcsin": ("strong(v, v / sqrt(1.0 - x * x))",),
+    "arccos": ("strong(v, -v / sqrt(1.0 - x * x))",),
     "arctan": ("v / (1.0 + x * x)",),
     "arctan2": ("select((x == 0.0) & (y == 0.0), 0.0, v * y / (x * x + y * y))",
                 "select((x == 0.0) & (y == 0.0), 0.0, -(v * x / (x * x + y * y)))"),
     "sinh": ("v * cosh(x)",), "cosh": ("v * sinh(x)",), "tanh": ("v * (1.0 - u * u)",),
-    "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": (_over("v", "sqrt(x * x - 1.0)"),),
-    "arctanh": (_over("v", "1.0 - x * x"),),
+    "arcsinh": ("v / sqrt(x * x + 1.0)",), "arccosh": ("strong(v, v / sqrt(x * x - 1.0))",),
+    "arctanh": ("strong(v, v / (1.0 - x * x))",),
     "hypot": ("select(u == 0.0, 0.0, v * x / u)", "select(u == 0.0, 0.0, v * y / u)"),
-    "cbrt": ("select((v == 0.0) & (u == 0.0), 0.0, v / (3.0 * u * u))",),
+    "rsqrt": ("strong(v, v * -0.5 * u / x)",), "cbrt": ("strong(v, v / (3.0 * u * u))",),
     "erf": (f"v * {_ROOT_PI} * exp(-(x * x))",), "erfc": (f"-(v * {_ROOT_PI} * exp(-(x * x)))",),
     "sigmoid": ("v * u * (1.0 - u)",), "sigmoid_slope": ("v * u * (1.0 - 2.0 * sigmoid(x))",),
     "gamma": ("v * u * digamma(x)",), "lgamma": ("v * digamma(x)",),
@@ -73,15 +69,17 @@ _TEXTS: dict[str, tuple[str, ...]] = {
     "logaddexp": tuple(map(_share, ("exp(y - x)", "exp(x - y)"))),
     "logaddexp2": tuple(map(_share, ("exp2(y - x)", "exp2(x - y)"))),
     "sinc": (_SINC,),
-    "power_of_whole": ("select(y == 0, 0.0, v * y * x ** (y - 1.0))", ""),
-    "power_of": ("select((v == 0.0) & ~np.isfinite(y * x ** (y - 1.0)) | (x == 0.0) & (y == 0.0), "
-                 "0.0, v * y * x ** (y - 1.0))",
+    "power_of_whole": ("select(y == 0, 0.0, v * power_slope(x, y, u))", ""),
+    # The last argument follows from the others.
+    "power_slope": ("select(y == 1, 0.0, v * y * (y - 1.0) * x ** (y - 2.0))", "", ""),
+    "power_of": ("strong(v, select((x == 0.0) & (y == 0.0), 0.0, v * y * x ** (y - 1.0)))",
                  "select(u == 0.0, 0.0, v * u * log(select(x == 0.0, 1.0, x)))"),
 }  # fmt: skip
 _TEXTS |= dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
                          "and", "or", "xor", "floor_quotient", "floor_divide"),
                         ("", ""))  # fmt: skip
 _TEXTS |= dict.fromkeys(("invert", "np.isfinite", "np.signbit"), ("",))
+_TEXTS["strong"] = "0.0", "select((x == 0.0) & (y != y), 0.0, v)"
 _TEXTS["modulo"] = _TEXTS["np.remainder"] = "v", "-(v * np.floor(x / y))"
 _TEXTS["power"] = _TEXTS["power_of"]
 _LIBRARY = {
@@ -122,24 +120,14 @@ def declare_rule(name: str, rule: Callable[[], tuple]) -> None:
 
 
 _STRONG: dict[str, tuple[str, ...]] = {
-    "multiply": (
-        "select((y != 0.0) | np.isfinite(v), v * y, 0.0)",
-        "select((x != 0.0) | np.isfinite(v), v * x, 0.0)",
-    ),
-    "abs": ("select(x == 0.0, 0.0, v * np.sign(x))",),
+    "multiply": ("strong(y, v * y)", "strong(x, v * x)"),
+    "abs": ("strong(x, v * np.sign(x))",),
     "power_of_whole": (
-        "select((y != 0) & ((x != 0.0) | (y <= 1) | np.isfinite(v)), v * y * x ** (y - 1.0), 0.0)",
-        "",
+        "select(y == 0, 0.0, strong(power_slope(x, y, u), v * power_slope(x, y, u)))", ""
     ),
-}
+}  # fmt: skip
 """Rows in which a partial derivative of 0 times an infinite cotangent is 0. With a finite one it
 may still have a tangent."""
-_UNCHOSEN: dict[str, tuple[str, ...]] = {
-    "divide": (_over("v", "y"), "select((v == 0.0) & ~np.isfinite(u), 0.0, -(v / y * u))"),
-    "reciprocal_of": ("", "select((v == 0.0) & ~np.isfinite(u), 0.0, -(v * u * u))"),
-}
-"""Rows for values that may not be chosen: a quotient that is inf or nan then has a cotangent of 0,
-and so have its operands."""
 _POLES = {"sqrt", "cbrt", "power_of", "arcsin", "arccos", "arccosh"}
 
 
@@ -158,19 +146,45 @@ def chooses(name: str) -> bool:
     return name in {"select", "maximum", "minimum", "fmax", "fmin"}
 
 
-def pullbacks(
-    name: str, is_strong: bool = False, is_unchosen: bool = False
-) -> tuple[Expr | str | None, ...] | None:
+def pullbacks(name: str, is_strong: bool = False) -> tuple[Expr | str | None, ...] | None:
     """The cotangents of the arguments of a function of scalar code, or of the C library
     ("libm exp"): None for an argument without a derivative, and the reason where it is refused.
     None for a function without a row. `is_strong`: a partial derivative of 0 gives 0, also for an
-    infinite cotangent. `is_unchosen`: a cotangent of 0 gives 0, also for a quotient by 0."""
+    infinite cotangent."""
     if name in _DECLARED:
         return _DECLARED[name]()
     name = _own_name(name)
     texts = _TEXTS.get(name)
     if is_strong:
         texts = _STRONG.get(name, texts)
-    if is_unchosen:
-        texts = _UNCHOSEN.get(name, texts)
     return None if texts is None else tuple(parse(text) if text else None for text in texts)
+
+
+def may_drop(part: Expr) -> bool:
+    """Whether a cotangent of a row depends on a condition, so that it may be 0 where `v` is not."""
+    return any(isinstance(x, Apply) and x.function.name == "select" for x in ordered(part))
+
+
+def may_be_infinite(part: Expr, numbers: Collection[str]) -> bool:
+    """Whether a cotangent of a row may be inf or nan for a `v` of 0. `numbers` are the arguments
+    that are finite numbers, not 0."""
+    if isinstance(part, Arg):
+        return part.name != "v" and part.name not in numbers
+    if not isinstance(part, Apply):
+        return False
+    match part.function.name, part.args:
+        case "select", (_, *sides):
+            return any(may_be_infinite(x, numbers) for x in sides)
+        case (("multiply" | "negative"), operands):
+            return any(may_be_infinite(x, numbers) for x in operands)
+        case "divide", (x, Arg(name=name)):
+            return name not in numbers or may_be_infinite(x, numbers)
+        case "strong", (Arg(name="v"), _):
+            return False
+    return True
+
+
+def is_dear(statement: Any) -> bool:
+    """Whether a statement takes longer than writing a word of the record and reading it: a call of
+    a function such as exp, which takes some 5 ns, and is not vectorised."""
+    return isinstance(statement, Call) and only_computes(statement.function)

@@ -16,12 +16,12 @@ from ..ir.reductions import SUM
 from ..ir.scalar import Apply
 from ..ir.statements import Accumulate, Assign, For, Literal, Load, Operand, Store
 from ..ir.walk import inner
-from .build import BOOL, COPY, copy, literal, operation
+from .build import COPY, copy, literal, operation
 from .sums import with_sums
 
 __all__ = ["Preaccumulated", "preaccumulated"]
 
-_CYCLES = {"add": 4, "subtract": 4, "multiply": 4, "divide": 14, "select": 1}
+_CYCLES = {"add": 4, "subtract": 4, "multiply": 4, "divide": 14, "select": 1, "strong": 1}
 _LEAST = 9  # cycles between the cotangents of two rounds: more than a product and a sum
 
 
@@ -35,14 +35,16 @@ class Preaccumulated(NamedTuple):
 
 
 def preaccumulated(
-    adjoint: Sequence[Any], bars: Container[str], new: Callable[[str, np.dtype], str]
-) -> Preaccumulated | None:
+    adjoint: Sequence[Any], bars: Container[str], new: Callable[[str, np.dtype], str],
+    is_ahead: Callable[[Load, Store], bool],
+) -> Preaccumulated | None:  # fmt: skip
     """The adjoint of a segment with partial derivatives that are multiplied beforehand; None where
     it reads several cotangents or is no recurrence, or where that is not faster. `bars` are
-    cotangents that are variables."""
+    cotangents that are variables; `is_ahead` says whether a round that follows backward may load
+    what is stored."""
     if any(map(inner, adjoint)):
         return None
-    made = _Linear(bars, new)
+    made = _Linear(bars, new, is_ahead)
     try:
         for each in with_sums(For("", 0, 0, tuple(adjoint)), bars.__contains__).body:
             made.add(each)
@@ -68,10 +70,12 @@ class _Slope(NamedTuple):
 class _Linear:
     delay = 0
 
-    def __init__(self, bars: Container[str], new: Callable[[str, np.dtype], str]):
-        self._bars, self._new = bars, new
+    def __init__(
+        self, bars: Container[str], new: Callable[[str, np.dtype], str],
+        is_ahead: Callable[[Load, Store], bool],
+    ):  # fmt: skip
+        self._bars, self._new, self._is_ahead = bars, new, is_ahead
         self._slopes: dict[Any, _Slope] = {}
-        self._tests: dict[Any, Operand] = {}  # whether values are 0, as they are where slopes are
         self._before: list[Any] = []
         self._adjoint: list[Any] = []
         self._source: Any = None
@@ -110,8 +114,8 @@ class _Linear:
             case Store(kind=None, value=Literal(number=0)):
                 self._adjoint.append(each)
             case Store(value=value, kind=kind) if kind is SUM:
-                own = getattr(self._source, "buffer", None), getattr(self._source, "at", None)
-                is_own = each.buffer == own[0] and each.at != own[1]
+                is_own = isinstance(self._source, Load) and each.buffer == self._source.buffer
+                is_own = is_own and self._is_ahead(self._source, each)
                 self._adjoint.append(replace(each, value=self._product(value, is_own)))
             case Assign():
                 self._assign(each)
@@ -142,33 +146,23 @@ class _Linear:
         return found
 
     def _times(self, g: str, slope: _Slope, dtype: np.dtype) -> str:
-        product, zero = self._new("g", dtype), literal(0, dtype)
+        product = self._new("g", dtype)
         self._adjoint.append(operation(product, "multiply", (g, slope.value), dtype))
         if isinstance(slope.value, Literal):
             return product
         self._read[slope.value] = None
         if not slope.is_guarded:
             return product
-        none, finite, infinite, both = (self._new("g", BOOL) for _ in range(4))
         kept = self._new("g", dtype)
-        self._adjoint += [
-            operation(none, "equal", (g, zero), BOOL, dtype),
-            operation(finite, "np.isfinite", (slope.value,), BOOL, dtype),
-            operation(infinite, "invert", (finite,), BOOL),
-            operation(both, "and", (none, infinite), BOOL),
-            operation(kept, "select", (both, zero, product), dtype),
-        ]
+        self._adjoint.append(operation(kept, "strong", (g, product), dtype))
         return kept
 
     def _assign(self, each: Assign) -> None:
         operands, name = each.operands, ""
         if isinstance(each.body, Apply):
             name = each.body.function.name
-        if not any(x in self._slopes or x in self._tests for x in operands):
+        if not any(x in self._slopes for x in operands):
             self._before.append(each)
-            return
-        if any(x in self._tests for x in operands) or name == "equal":
-            self._test(each, name)
             return
         if each.dtype != self._source.dtype:
             raise _NotLinear
@@ -190,6 +184,12 @@ class _Linear:
                 self._define(each, name, values, known, minus[1])
             case "select", [None, None, _Slope()] if operands[1] == zero:
                 self._define(each, name, values, known, minus[2])
+            case "strong", [_Slope(value=Literal(number=number)), _Slope() as slope] if number:
+                self._slopes[each.target] = slope._replace(is_guarded=True)
+            case "strong", [_Slope(), _Slope()]:
+                self._define(each, name, values, known, minus[1], is_guard=True)
+            case "strong", [None, _Slope()]:
+                self._define(each, name, values, known, minus[1])
             case _:
                 raise _NotLinear
 
@@ -205,41 +205,6 @@ class _Linear:
             self._before.append(operation(value, name, values, each.dtype, each.inner))
         guarded = is_guard or any(x.is_guarded for x in known if x is not None)
         self._slopes[each.target] = _Slope(value, is_minus, cycles, guarded)
-
-    def _test(self, each: Assign, name: str) -> None:
-        """A statement of the guard of a partial derivative that may be infinite."""
-        operands = each.operands
-        values = tuple([self._tests.get(x, x) for x in operands])
-        if name == "select" and operands[0] in self._tests:
-            condition, zero, x = values
-            if zero != literal(0, each.dtype) or x not in self._slopes:
-                raise _NotLinear
-            slope = self._slopes[x]
-            if isinstance(condition, Literal):
-                if condition.number:
-                    raise _NotLinear
-                self._slopes[each.target] = slope._replace(is_guarded=True)
-                return
-            values = condition, zero, slope.value
-            self._define(each, name, values, [slope], slope.is_minus, is_guard=True)
-            return
-        if name == "equal" and values[1] == literal(0, self._source.dtype):
-            if values[0] not in self._slopes:
-                raise _NotLinear
-            slope = self._slopes[values[0]].value
-            if isinstance(slope, Literal):
-                self._tests[each.target] = literal(slope.number == 0, BOOL)
-                return
-            values = (slope, values[1])
-        elif name == "and" and any(x in self._tests for x in operands):
-            if literal(False, BOOL) in values:
-                self._tests[each.target] = literal(False, BOOL)
-                return
-        else:
-            raise _NotLinear
-        test = self._new("test", BOOL)
-        self._before.append(replace(each, target=test, operands=values))
-        self._tests[each.target] = test
 
 
 def _folded(name: str, values: tuple, dtype: np.dtype) -> Operand | None:

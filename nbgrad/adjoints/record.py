@@ -4,7 +4,8 @@ A block of words is reserved before it is written, and released where the revers
 A loop whose number of rounds is known, with all inside, has one block; a round has `width` words.
 
 Before it grows, it asks how much memory is "allowed": some systems hand out memory that they do not
-have, and end the process that writes to it. A call of "noted" stores a `Fact` about the run.
+have, and end the process that writes to it. A call of "noted" stores a `Fact` about the run; one of
+"known" reads it.
 """
 
 from collections.abc import Sequence
@@ -28,13 +29,15 @@ _LEAST = 1024  # words
 class Fact(IntEnum):
     """Numbers that a run stores. If its record is refused: the bytes that the record needs, the
     number of its outermost loop, counted from 1, and the trip count of this loop if it is known. If
-    the run ends: the bytes of the record, and the bytes that it would have without checkpoints."""
+    the run ends: the bytes of the record, and the bytes that it would have without checkpoints; the
+    address of a record that outlives the run."""
 
     NEEDED = 0
     LOOP = 1
     ROUNDS = 2
     KEPT = 3
     PLAIN = 4
+    ADDRESS = 5
 
 
 def noted(fact: Fact, value: Operand) -> Call:
@@ -73,8 +76,12 @@ class Record:
 
     def declared(self) -> list[Variable]:
         """Its variables."""
-        names = self._tape, self._used, self._capacity, self._kept, self._plain
-        return [Variable(name, literal(0, INT), INT) for name in names if self.is_used]
+        return [Variable(name, literal(0, INT), INT) for name in self.variables if self.is_used]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of its variables."""
+        return self._tape, self._used, self._capacity, self._kept, self._plain
 
     @property
     def state(self) -> tuple[str, str]:
@@ -105,6 +112,31 @@ class Record:
                 noted(fact, size),
             ]
         return [*made, *self.freed()]
+
+    def handed_over(self) -> list[Any]:
+        """Statements that note its address and its size: it outlives the run."""
+        made: list[Any] = []
+        words, size, least = self.used(made), self._name("bytes"), self._name("bytes")
+        grown = self._name("grown")
+        return [
+            *made,
+            operation(size, "multiply", (words, literal(8, INT)), INT),
+            operation(least, "maximum", (size, literal(8, INT)), INT),
+            Call("resized", (self._tape, least), (grown,), (INT,)),  # it may be too large
+            noted(Fact.KEPT, size),
+            noted(Fact.ADDRESS, grown),
+        ]
+
+    def taken_over(self) -> list[Any]:
+        """Statements that begin with a record that was handed over."""
+        size, words, address = self._name("bytes"), self._name("words"), self._name("address")
+        return [
+            Call("known", (literal(Fact.KEPT, INT),), (size,), (INT,)),
+            Call("known", (literal(Fact.ADDRESS, INT),), (address,), (INT,)),
+            operation(words, "right_shift", (size, literal(3, INT)), INT),
+            copy(self._used, words, INT),
+            copy(self._tape, address, INT),
+        ]
 
     def measured(self) -> list[Any]:
         """Statements that note how large it is now: it is largest before it is read."""
@@ -157,8 +189,11 @@ class Record:
         made += [PointTo(name, self._tape, d) for name, d in zip(names, (DOUBLE, INT), strict=True)]
         return names
 
-    def reserve(self, count: Operand, made: list[Any], rounds: Operand | None = None) -> Block:
-        """A new block of so many words; for all rounds of the outermost loop, if they are given."""
+    def reserve(
+        self, count: Operand, made: list[Any], rounds: Operand | None = None, is_last: bool = False
+    ) -> Block:
+        """A new block of so many words; for all rounds of the outermost loop, if they are given. No
+        room is left behind the last one."""
         self.is_used = True
         base, room, lacks = self._name("base"), self._name("words"), self._name("lacks", BOOL)
         made += [
@@ -188,7 +223,7 @@ class Record:
             operation(more, "maximum", (twice, literal(_LEAST, INT)), INT),
             operation(most, "right_shift", (allowed, literal(3, INT)), INT),
             operation(less, "minimum", (more, most), INT),
-            operation(size, "maximum", (room, less), INT),
+            copy(size, room, INT) if is_last else operation(size, "maximum", (room, less), INT),
             operation(size_in_bytes, "multiply", (size, literal(8, INT)), INT),
             Call("resized", (self._tape, size_in_bytes), (grown,), (INT,)),
             operation(failed, "equal", (grown, literal(0, INT)), BOOL, INT),

@@ -1,40 +1,32 @@
 """Reverse mode: from a function to one that gives its value and the cotangents of its arguments."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import NoRuleError
-from ..ir.statements import (
-    Assign,
-    Call,
-    Function,
-    Literal,
-    Load,
-    New,
-    Pointer,
-    Position,
-    Return,
-    Store,
-)
+from ..errors import LoopError
+from ..ir.statements import Assign, Call, Function, Literal, Load, New, Pointer, Position, Return
 from ..ir.walk import inner, walk
 from .activity import active_names, under_choices, under_roots
 from .adjoint import Adjoint
+from .apart import with_products_apart
 from .build import BOOL, INT, Names, defined_names, names_of, unused
 from .carried import Carried
 from .checkpoints import Checkpoints
 from .ends import with_ends
 from .fusion import fused
 from .gather import Gather
+from .halves import BORDER, Halves
 from .hoist import hoisted
 from .increments import with_increments
 from .inline import inlined
 from .joint_reversal import Fused, fusible
 from .lengths import known_lengths, shapes_of, with_made
 from .once import first_stores, made_once
-from .positions import Positions
+from .partials import is_dear
+from .positions import Access, Positions
 from .preaccumulate import preaccumulated
 from .products import adjoints_of_product
 from .record import Record
@@ -45,14 +37,14 @@ from .selects import selected
 from .shadows import with_shadows
 from .simplify import Simplified
 from .skips import computing
-from .states import State, state_of, states
+from .states import states
 from .sweep_pieces import Pieces
-from .to_record import Plan, is_dear
-from .tree import Body, Segment, bodies, outermost, tree
+from .to_record import Plan
+from .tree import Body, Segment, bodies, tree, without_tests
 from .unroll import unrolled
 from .whole import without_pieces
 
-__all__ = ["Recorded", "outer_loop", "recorded", "value_and_cotangents"]
+__all__ = ["Reverse", "forward_and_backward", "value_and_cotangents"]
 
 
 def value_and_cotangents(
@@ -64,70 +56,42 @@ def value_and_cotangents(
     the cotangents of what the buffers hold at the end; it returns the results, and the cotangents
     of the numbers among `wrt`. The shadows of buffers that are `private` are 0 before, and hold
     anything after."""
-    return _Reverse(function, wrt, lengths, private).function
+    return Reverse(function, wrt, lengths, private).function()
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A word that the forward sweep records: the value of a name, or with `buffer` the element of a
-    buffer that a store of this value overwrites. `loops` are the loops around, outermost first. A
-    value that `is_dear` takes longer to compute again."""
-
-    name: Any
-    buffer: Any
-    loops: tuple[Any, ...]
-    is_dear: bool = False
+def forward_and_backward(
+    function: Function, wrt: Collection[str], lengths: Sequence[str],
+    private: Collection[str] = (),
+) -> tuple[Function, Function] | None:  # fmt: skip
+    """The same as two functions: one of the parameters gives the results and notes its record, one
+    also takes shadows and cotangents and adds to the shadows, from a record that is known. None for
+    a function that runs again in the reverse pass anyhow, or whose record is spread."""
+    return Reverse(function, wrt, lengths, private, gives_arrays=True).halves()
 
 
-def recorded(
-    function: Function, wrt: Collection[str], lengths: Sequence[str]
-) -> tuple[list[Recorded], dict[Any, State], dict[Any, str]]:
-    """The words that reverse mode of a function records, the loops with checkpoints with the
-    state that is copied before their segments, and on how many threads loops run, and why."""
-    made = _Reverse(function, wrt, lengths)
-    found: list[Recorded] = []
-    for body in bodies(made._tree):
-        loops = tuple(loop.statement for loop in reversed(body.loops()))
-        found += [
-            Recorded(name, None, loops, name in segment.kept or is_dear(statement))
-            for name in body.recorded
-            for segment, statement in [body.defined[name]]
-        ]
-        for item in body.items:
-            if isinstance(item, Segment):
-                found += [
-                    Recorded(each.value, each.buffer, loops)
-                    for each in walk(item.statements)
-                    if isinstance(each, Store) and id(each) in made._plan.written
-                ]
-    threads = {loop.statement: f"one thread: {why}" for loop, why in made.rounds.reasons.items()}
-    threads |= {loop.statement: note for loop, note in made._pieces.notes.items()}
-    return found, {loop.statement: state for loop, state in made._states.items()}, threads
+class _Parts(NamedTuple):
+    """The parts of a function of value and cotangents."""
 
-
-def outer_loop(
-    function: Function, wrt: Collection[str], lengths: Sequence[str], number: int
-) -> tuple[Any, State | None]:
-    """The outermost loop that has a number, as `Fact.LOOP`, and its state; None for a loop of which
-    no copies of the state can be made."""
-    made = _Reverse(function, wrt, lengths)
-    loop = outermost(made._tree)[number - 1]
-    try:
-        return loop.statement, state_of(made._tree, loop, sorted(made._variables), made._sizes)
-    except NoRuleError:
-        return loop.statement, None
+    declared: Sequence[Any]
+    body: list[Any]
+    passed: Sequence[tuple[str, Any]]  # shadows, and the cotangents of results
+    bars: Sequence[str]  # the cotangents of numbers
+    dtypes: Sequence[np.dtype]
 
 
 _WORTH = 8  # operations that save a word of the record
 
 
-class _Reverse:
+class Reverse:
+    """Reverse mode of a function: see `value_and_cotangents`. If it `gives_arrays`, its buffers are
+    results, too."""
+
     def __init__(
         self, function: Function, wrt: Collection[str], lengths: Sequence[str],
-        private: Collection[str] = (),
+        private: Collection[str] = (), gives_arrays: bool = False,
     ):  # fmt: skip
         if any(isinstance(x, Call) and x.function == "resized" for x in walk(function.body)):
-            raise NoRuleError(
+            raise LoopError(
                 "reverse mode of a function that reverse mode made: take forward mode of it, which "
                 "is the same, as the derivative of a gradient is symmetric"
             )
@@ -146,67 +110,77 @@ class _Reverse:
         plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
         given, constants = shapes_of(function, lengths), _unchanging(plain, numbers)
         shapes = with_made(given, plain.body, constants)
-        body = fused(plain.body, shapes, constants, {each.target for each in plain.declared})
-        if len(walk(body)) < len(walk(plain.body)):
-            plain = Simplified(plain.declared, body, plain.results, numbers, lengths, names)
-            constants = _unchanging(plain, numbers)
-            shapes = with_made(given, plain.body, constants)
+        for change in (partial(with_products_apart, new=names.new), fused):
+            body = change(plain.body, shapes, constants, {x.target for x in plain.declared})
+            if len(walk(body)) != len(walk(plain.body)):
+                plain = Simplified(plain.declared, body, plain.results, numbers, lengths, names)
+                constants = _unchanging(plain, numbers)
+                shapes = with_made(given, plain.body, constants)
         self._shapes = shapes
         self._dtypes = plain.dtypes
         self._buffers = {n: k.dtype for n, k in function.parameters if isinstance(k, Pointer)}
         self._buffers |= {x.target: x.dtype for x in walk(plain.body) if isinstance(x, New)}
-        self._variables = {each.target for each in plain.declared}
+        self.variables = {each.target for each in plain.declared}
         self._plain = plain
-        body = selected(plain.body, self._variables, self._dtype, self._new)
+        body = selected(plain.body, self.variables, self._dtype, self._new)
         body = with_increments(body, plain.results, self._new)
-        plain.body = hoisted(body, shapes, constants, self._variables, self._flag)
+        plain.body = hoisted(body, shapes, constants, self.variables, self._flag)
         active = self._active(wrt)
         plain.body = with_shadows(plain.body, active, self._shadow)
         self._primal = {n for each in walk(plain.body) for n in _defines(each)}
-        self._tree = tree(plain.body, self._variables)
-        self._visible = set(self._tree.defined)
+        self.tree = tree(plain.body, self.variables)
+        self._visible = set(self.tree.defined)
         results = [x for x in plain.results if isinstance(x, str)]
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes)
         positions = Positions(walk(plain.body), shapes, constants)
-        once = made_once(self._tree)
+        once = made_once(self.tree)
         self._adjoint = Adjoint(
-            names, self._dtypes, active, self._variables,
+            names, self._dtypes, active, self.variables,
             self._shared(active, {*results, *numbers}), self._shadow,
-            under_roots(plain.body, self._dtype), under_choices(plain.body, self._dtype),
-            once, first_stores(self._tree, once, positions),
+            under_roots(plain.body, self._dtype),
+            under_choices(without_tests(self.tree), self._dtype),
+            once, first_stores(self.tree, once, positions),
         )  # fmt: skip
-        for body in bodies(self._tree):
+        for body in bodies(self.tree):
             for item in body.items:
                 if isinstance(item, Segment):
                     item.adjoint = self._adjoint.of(item.statements)
                     if body.loop is not None:
-                        self._preaccumulate(item, body)
+                        self._preaccumulate(item, body, positions)
                 elif arguments := getattr(getattr(item, "statement", None), "product", ()):
                     item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
-        variables = sorted(self._variables)
-        sizes = self._sizes = known_lengths(function, given)
-        self._states = states(self._tree, variables, sizes)
+        variables = sorted(self.variables)
+        sizes = self.sizes = known_lengths(function, given)
+        self.states = states(self.tree, variables, sizes)
         self.rounds = Rounds(
-            self._tree, positions, variables, results, active, sizes,
+            self.tree, positions, variables, results, active, sizes,
             lambda name: self._dtype(name).kind == "f",
         )  # fmt: skip
         inside = self._adjoint.inside
         self._rows = row_lengths(walk(plain.body), positions, given)
-        self._plan = Plan(self._tree, self._variables, inside, positions, self._states)
-        self._pieces = Pieces(
+        shown = self._buffers if gives_arrays else ()
+        self.plan = Plan(self.tree, self.variables, inside, positions, self.states, shown)
+        self.pieces = Pieces(
             self.rounds.loops, positions, self._new, self._shadow, self._record,
-            self._adjoint.declared, self._dtypes, self._variables, self._plan.is_passed,
+            self._adjoint.declared, self._dtypes, self.variables, self.plan.is_passed,
         )  # fmt: skip
-        self.fused = fusible(self._tree, self._plan, self.rounds, self._shadow)
-        self.function = self._whole(function, wrt)
+        self.fused = fusible(self.tree, self.plan, self.rounds, self._shadow)
+        self._function = function
+        self._parts = self._written(wrt)
 
-    def _preaccumulate(self, segment: Segment, body: Body) -> None:
+    def _preaccumulate(self, segment: Segment, body: Body, positions: Positions) -> None:
         """Multiply partial derivatives beforehand; record the products if they are no more words
         than the results of functions from which they follow, or worth the words: a recurrence waits
         for itself in the forward sweep, too, which computes them meanwhile."""
-        found = preaccumulated(segment.adjoint, self._adjoint.declared, self._new)
+        loops = tuple(reversed(body.loops()))
+
+        def is_ahead(*pair: Any) -> bool:
+            own, other = (Access(x.buffer.removesuffix(self._bar), x.at, loops) for x in pair)
+            return own != other and positions.may_meet(own, other, True, len(loops) - 1)
+
+        found = preaccumulated(segment.adjoint, self._adjoint.declared, self._new, is_ahead)
         if found is None:
             return
         segment.slopes, segment.adjoint, slopes = found
@@ -262,7 +236,7 @@ class _Reverse:
                 for part in inner(each):
                     visit(part, id(part))
 
-        for body in bodies(self._tree):
+        for body in bodies(self.tree):
             for item in body.items:
                 if isinstance(item, Segment):
                     visit(item.statements, id(item))
@@ -270,7 +244,7 @@ class _Reverse:
 
     def _again(self, name: str) -> str:
         """The name in the reverse pass of a value of the forward pass."""
-        if name not in self._primal or name in self._visible or name in self._variables:
+        if name not in self._primal or name in self._visible or name in self.variables:
             return name
         own = name + self._mark
         self._names.take([own])
@@ -279,10 +253,48 @@ class _Reverse:
 
     # -- the whole --------------------------------------------------------------------------------
 
-    def _whole(self, function: Function, wrt: Collection[str]) -> Function:
-        adjoint, plain = self._adjoint, self._plain
+    def function(self) -> Function:
+        """The function of value and cotangents."""
+        parts = self._parts
+        body = [x for x in parts.body if x is not BORDER]
+        body = self._record.freed_at_errors([*parts.declared, *self._record.declared(), *body])
+        body += [*self._record.ended(), Return((*self._plain.results, *parts.bars))]
+        results = (*self._function.results, *parts.dtypes)
+        return self._named("vjp", parts.passed, body, results)
+
+    def halves(self) -> tuple[Function, Function] | None:
+        """The same as two functions: see `forward_and_backward`."""
+        parts = self._parts
+        if BORDER not in parts.body or self.states or self._record.is_split:
+            return None
+        made = Halves(
+            parts.body, [name for name, _ in (*self._function.parameters, *parts.passed)],
+            {x.target for x in parts.declared}, {self._shadow(x) for x in self._buffers},
+            self.sizes, self._dtypes, self._buffers, self._new, self._record,
+        )  # fmt: skip
+        if not made.exist:
+            return None
+        forward = made.forward(parts.declared, self._plain.results)
+        backward = made.backward(parts.declared, parts.bars)
+        return (
+            self._named("forward", (), forward, self._function.results),
+            self._named("backward", parts.passed, backward, parts.dtypes),
+        )
+
+    def _named(
+        self, name: str, more: Sequence[Any], body: Sequence[Any], results: Sequence[np.dtype]
+    ) -> Function:
+        """A function of the parameters, and of `more`."""
+        given = self._function
+        parameters = (*given.parameters, *more)
+        return Function(
+            f"{given.name}.{name}", parameters, tuple(body), tuple(results), frozenset(["noalias"])
+        )
+
+    def _written(self, wrt: Collection[str]) -> _Parts:
+        adjoint, plain, function = self._adjoint, self._plain, self._function
         checkpoints = Checkpoints(
-            self._states, self._dtypes, self._buffers, self._new, self._again, self._record
+            self.states, self._dtypes, self._buffers, self._new, self._again, self._record
         )
         seeds: list[tuple[str, np.dtype]] = []
         for x, dtype in zip(plain.results, function.results, strict=True):
@@ -292,6 +304,7 @@ class _Reverse:
         start = adjoint.flushed()
         made = [each.target for each in walk(plain.body) if isinstance(each, New)]
         every = self._shapes.lengths
+        given = [n for n, k in function.parameters if not isinstance(k, Pointer)]
         shadows = {self._shadow(name): shape for name, shape in every.items()}
         gather = Gather(
             [x for x in plain.body if isinstance(x, (Assign, Position))],
@@ -299,36 +312,27 @@ class _Reverse:
             [self._shadow(x) for x in (*self._private, *made)],
             self._new,
             self._dtypes,
-            [
-                n
-                for n, k in function.parameters
-                if not isinstance(k, Pointer) and n not in self._variables
-            ],
-            lambda name: name in self._variables or name in adjoint.declared,
+            [n for n in given if n not in self.variables],
+            lambda name: name in self.variables or name in adjoint.declared,
             adjoint.declared.__contains__,
         )
         sweeps = Fused(
-            self._tree, self._plan, self._dtypes, self._new, self._again, self._record,
-            adjoint.declared, checkpoints, self._pieces, self.fused,
+            self.tree, self.plan, self._dtypes, self._new, self._again, self._record,
+            adjoint.declared, checkpoints, self.pieces, self.fused,
         )  # fmt: skip
         both = sweeps.both(start, gather)
-        numbers = [n for n, k in function.parameters if n in wrt and not isinstance(k, Pointer)]
+        numbers = [n for n in given if n in wrt]
         bars = [adjoint.bar(name) for name in numbers]
         shadows = [(n + self._bar, Pointer(self._buffers[n])) for n in self._shadows]
         declared = [*plain.declared, *sweeps.declared, *checkpoints.declared,
-                    *self._record.declared(), *adjoint.declared.values()]  # fmt: skip
-        variables = {each.target for each in declared}
+                    *adjoint.declared.values()]  # fmt: skip
+        variables = {each.target for each in (*declared, *self._record.declared())}
         carried = Carried(sweeps.axes, self._new, variables)
         both = carried.of(both)
         declared += carried.declared
         variables.update(each.target for each in carried.declared)
         both = RowLengths(self._rows, self._dtypes, self._new, variables).of(both)
-        body = self._record.freed_at_errors([*declared, *both])
-        body += [*self._record.ended(), Return((*plain.results, *bars))]
-        return Function(
-            f"{function.name}.vjp", (*function.parameters, *shadows, *seeds), tuple(body),
-            (*function.results, *(self._dtypes[n] for n in numbers)), frozenset(["noalias"]),
-        )  # fmt: skip
+        return _Parts(declared, both, [*shadows, *seeds], bars, [self._dtypes[n] for n in numbers])
 
 
 def _defines(each: Any) -> list[str]:

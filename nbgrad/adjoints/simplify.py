@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError
+from ..errors import LoopError
 from ..ir.affine import Affine, affine_of
 from ..ir.scalar import Apply
 from ..ir.spread import Spread, written
@@ -137,7 +137,7 @@ class _Simplify:
                     made.append(replace(each, value=self.value(value, now, made)))
                     now.pop(target, None)
                 case Chunks() | Pieces() | Gemm():
-                    raise NoRuleError(f"{type(each).__name__} has no derivative in functions")
+                    raise LoopError(f"{type(each).__name__} has no derivative in functions")
                 case For() | _ if inner(each):
                     self._loop(each, now, known, made)
                 case Call():

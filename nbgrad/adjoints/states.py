@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError
+from ..errors import LoopError
 from ..ir.affine import Affine, variable
 from ..ir.statements import Call, For, Literal, Load, New, Operand, PointTo, Position, Store
 from ..ir.walk import walk
@@ -90,7 +90,7 @@ def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total
         elif isinstance(each, Call):
             written += [x.buffer for x in each.pointers]
         elif isinstance(each, PointTo):
-            raise NoRuleError(
+            raise LoopError(
                 "nbgrad.steps: the loop uses an array that may be one of several: loop over range"
             )
     buffers = {}
@@ -98,7 +98,7 @@ def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total
         if buffer in own:
             continue
         if sizes.get(buffer) is None:
-            raise NoRuleError(
+            raise LoopError(
                 f"nbgrad.steps: the loop writes to {buffer}, an array that is not contiguous, has "
                 "no axis, or is made in several places: write to a contiguous array that is made "
                 "once, or loop over range"

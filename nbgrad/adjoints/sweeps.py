@@ -11,7 +11,7 @@ import numpy as np
 
 from ..ir.affine import ZERO, Affine, affine_of, variable
 from ..ir.statements import For, If, Load, Position, Store, Variable
-from ..ir.walk import inner
+from ..ir.walk import inner, with_inner
 from .build import BOOL, INT, copy, defined_names, in_order, literal, operation, renamed
 from .checkpoints import Checkpoints
 from .layout import Nest, Nests
@@ -63,8 +63,8 @@ class Sweeps:
         count = 0
         for each in statements:
             if isinstance(each, Store):
-                count += id(each) in self._plan.written
-                count += self._plan.places.get(id(each), ()) is None
+                if id(each) in self._plan.written:
+                    count += 1 + (self._plan.places[id(each)] is None)
             elif inside := sum(map(self._stored, inner(each))):
                 count += inside + 1  # the condition
         return count
@@ -128,11 +128,17 @@ class Sweeps:
     def _segment(self, segment: Segment, place: _Round | None) -> list[Any]:
         count = self._nests.words[segment]
         slopes = computing(segment.kept, segment.slopes)
+        statements = self._read(segment.statements)
         if not count:
-            return [*segment.statements, *slopes]
+            return [*statements, *slopes]
         made: list[Any] = []
         block = self._words(segment, place, made, self._record.reserve)
-        return [*made, *self._saving(segment.statements, block, iter(range(count))), *slopes]
+        return [*made, *self._saving(statements, block, iter(range(count))), *slopes]
+
+    def _read(self, statements: Sequence[Any]) -> tuple[Any, ...]:
+        """The statements without stores that nothing reads."""
+        kept = [x for x in statements if id(x) not in self._plan.unread]
+        return tuple(with_inner(x, self._read) for x in kept)
 
     def _saving(self, statements: Sequence[Any], block: Block, places: Iterator[int]) -> list[Any]:
         """The statements, with the elements that their stores overwrite written to the record."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError
+from ..errors import LoopError
 from ..ir.reductions import SUM, Reduction
 from ..ir.scalar import NAMES, Expr, arguments, parse
 from ..ir.spread import Spread
@@ -73,8 +73,10 @@ _JOINT = {
     "minimum": parse("select(x <= y, v, w)"),
     "fmax": parse("select(x >= y, v, w)"),
     "fmin": parse("select(x <= y, v, w)"),
+    "strong": parse("select((x == 0.0) & ((v == 0.0) | (y != y)), 0.0, w)"),
 }
-"""Tangents of two active arguments, `v` and `w` their tangents, that cost less than the sum."""
+"""Tangents of two active arguments, `v` and `w` their tangents, that cost less than the sum. Behind
+a cotangent of 0 that has no tangent everything is 0."""
 
 
 def tangents(function: Function, wrt: Collection[str], lengths: Sequence[str]) -> Function:
@@ -216,12 +218,12 @@ class _Tangents:
                 return [PointTo(dot, self._given(address), each.dtype)]
             case Position() | Break() | Continue() | Raise():
                 return []
-        raise NoRuleError(f"{type(each).__name__} has no tangent")
+        raise LoopError(f"{type(each).__name__} has no tangent")
 
     @staticmethod
     def _check_kind(kind: Reduction | None) -> None:
         if kind not in (None, SUM):
-            raise NoRuleError(f"a combination by {kind.name} has no derivative in compiled loops")
+            raise LoopError(f"a combination by {kind.name} has no derivative in compiled loops")
 
     def _address(self, x: Address) -> Address:
         return replace(x, buffer=self._dot(x.buffer) or x.buffer)
@@ -245,7 +247,7 @@ class _Tangents:
         if call.function == PRODUCT:
             return tangents_of_product(call.arguments, self._dot)
         if any(self._dot(x.buffer) for x in call.pointers):
-            raise NoRuleError(f"{call.function} has no derivative in compiled loops")
+            raise LoopError(f"{call.function} has no derivative in compiled loops")
         active = [x for x in call.results if self._dot(x)]
         if not active:
             return []
@@ -262,19 +264,19 @@ class _Tangents:
         name = str(name.name if name else each.function)
         rule = rule_of(each)
         if rule is None:
-            raise NoRuleError(f"{name} has no derivative in compiled loops")
+            raise LoopError(f"{name} has no derivative in compiled loops")
         made: list[Any] = []
         values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target}
         rows = [(row, tangent) for x, row in zip(operands, rule, strict=True)
                 if row is not None and (tangent := self._dot(x))]  # fmt: skip
-        if name in _JOINT and len(rows) == 2:
-            (_, values["v"]), (_, values["w"]) = rows
+        if name in _JOINT and (len(rows) == 2 or name == "strong"):
+            values["v"], values["w"] = map(self._given, operands[-2:])
             self._evaluated(_JOINT[name], values, dtype, made, dot)
             return made
         total: Operand | None = None
         for i, (row, tangent) in enumerate(rows, 1):
             if isinstance(row, str):
-                raise NoRuleError(row)
+                raise LoopError(row)
             part = self._evaluated(row, {**values, "v": tangent}, dtype, made)
             if total is not None:
                 goal = dot if i == len(rows) else self._new()

@@ -10,13 +10,13 @@ variable that is assigned later and the result of a library function. A value of
 or a root that was stored, and not overwritten since, is loaded again.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir.statements import Assign, Call, For, If, Load, Position, Store
 from ..ir.walk import inner, walk
 from .build import defined_names, names_of
-from .partials import only_computes
+from .partials import is_dear, only_computes
 from .positions import Access, Positions, around
 from .states import State
 from .tree import (
@@ -30,18 +30,20 @@ from .tree import (
     parts,
     statements_of,
 )
+from .unread import unread_stores
 
-__all__ = ["Plan", "is_dear"]
+__all__ = ["Plan"]
 
 _DEAR = 4  # operations that a value is worth, at least, to be loaded again
 
 
 class Plan:
-    """The plan for a tree. `written` are statements whose overwritten value is recorded."""
+    """The plan for a tree, where the buffers `shown` are results. `written` are statements whose
+    overwritten value is recorded, `unread` stores that the forward sweep leaves out."""
 
     def __init__(
         self, top: Body, variables: Collection[str], inside: Collection[Any], positions: Positions,
-        states: Mapping[Loop, State],
+        states: Mapping[Loop, State], shown: Collection[Any] = (),
     ):  # fmt: skip
         self._positions, self._states = positions, states
         self.top, self._variables, self._inside = top, frozenset(variables), inside
@@ -64,6 +66,11 @@ class Plan:
         for segment, body in self._segments:
             for name in _targets(segment.statements):
                 self._assigned.setdefault(name, []).append((segment, body))
+        self._kept: dict[tuple[Segment, Any], list[Store]] = {}  # stores of a value, by segment
+        for segment, _ in self._segments:
+            for each in segment.statements:
+                if isinstance(each, Store) and each.kind is None:
+                    self._kept.setdefault((segment, each.value), []).append(each)
         self._stored = {
             each.buffer
             for segment, _ in self._segments
@@ -79,6 +86,11 @@ class Plan:
             self._needs_of_replay(loop, state)
         while self._overwrites():
             pass
+        self.unread: set[int] = set()
+        if not states:
+            read = {*shown, *(load.buffer for load in self.again.values())}
+            self.unread = unread_stores(top, positions, read)
+            self.written -= self.unread
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -165,9 +177,8 @@ class Plan:
         if not isinstance(statement, (Assign, Call)) or cheap:
             return None
         dtype = statement.dtype if isinstance(statement, Assign) else statement.dtypes[0]
-        for store in own.statements:
-            is_kept = isinstance(store, Store) and store.value == name and store.kind is None
-            if is_kept and store.dtype == dtype:
+        for store in self._kept.get((own, name), ()):
+            if store.dtype == dtype:
                 load = Load(name, store.buffer, store.at, store.dtype)
                 later = own.statements[_index(own.statements, store) + 1 :]
                 if not any(
@@ -209,9 +220,11 @@ class Plan:
         """Find the writes that have to be undone; whether there are new ones."""
         count = len(self.written)
         # Branches bring their reads with them: what is read in them is read where they stand.
-        every: dict[Any, list[tuple[Load, Segment, Body]]] = {}
+        # Those of one position in one body are compared with a store together.
+        every: dict[Any, dict[tuple[Any, Body], tuple[Load, dict[Segment, None]]]] = {}
         for read, at, home in (*self._reads, *self._in_branches()):
-            every.setdefault(read.buffer, []).append((read, at, home))
+            together = every.setdefault(read.buffer, {}).setdefault((read.at, home), (read, {}))
+            together[1][at] = None
         for segment, body in self._segments:
             if any(getattr(loop.statement, "product", ()) for loop in body.loops()):
                 continue  # the statement before it sets the elements to 0, and is undone
@@ -219,8 +232,8 @@ class Plan:
                 if isinstance(each, Store) and id(each) not in self.written:
                     destroyed = (
                         at
-                        for read, at, home in every.get(each.buffer, ())
-                        if self._destroys(read, at, home, each, segment, body)
+                        for (_, home), (read, ats) in every.get(each.buffer, {}).items()
+                        for at in self._destroyed(read, ats, home, each, segment, body)
                     )
                     first = next(destroyed, None)
                     places = between(each, segment, body) if first else set()
@@ -261,28 +274,38 @@ class Plan:
                 if isinstance(each, Load) and each.target in self._inside:
                     yield each, segment, body
 
+    def _destroyed(
+        self, read: Load, places: Iterable[Segment], home: Body, write: Store, segment: Segment,
+        body: Body,
+    ) -> Iterable[Segment]:  # fmt: skip
+        """The segments, of those where an element is read, behind which a store may overwrite it. A
+        loop with checkpoints restores all that its rounds write: before each round backward, and at
+        its end."""
+        loops, depth = around(home), 0
+        for i, loop in enumerate(around(body)):
+            if loop in self._states:
+                if loop not in loops:
+                    return ()
+                depth = i + 1
+        if _common(home, body) and self._meet(read, home, write, body, True, depth):
+            return places
+        if self._meet(read, home, write, body, False):
+            return [at for at in places if at.order <= segment.order]
+        return ()
+
     def _destroys(
         self, read: Load, at: Segment, home: Body, write: Store, segment: Segment, body: Body,
-        later: Sequence[Any] | None = None,
+        later: Sequence[Any],
     ) -> bool:  # fmt: skip
         """Whether a store may overwrite, later, what a load has read; `later` are the statements
-        that follow it in its segment. A loop with checkpoints restores all that its rounds write:
-        before each round backward, and at its end."""
-        depth = 0
-        if later is None:
-            loops = around(home)
-            for i, loop in enumerate(around(body)):
-                if loop in self._states:
-                    if loop not in loops:
-                        return False
-                    depth = i + 1
-        follows = at.order <= segment.order
-        if later is not None and at is segment:
+        that follow it in its segment."""
+        if at is segment:
             follows = any(each is write for each in walk(later))
+        else:
+            follows = at.order <= segment.order
         if follows and self._meet(read, home, write, body, False):
             return True
-        common = bool(_common(home, body))
-        return common and self._meet(read, home, write, body, True, depth)
+        return bool(_common(home, body)) and self._meet(read, home, write, body, True)
 
     def _meet(
         self, read: Load, home: Body, write: Store, body: Body, later: bool, depth: int = 0
@@ -292,12 +315,6 @@ class Plan:
         first = Access(read.buffer, read.at, around(home))
         second = Access(write.buffer, write.at, around(body))
         return self._positions.may_meet(first, second, later, depth)
-
-
-def is_dear(statement: Any) -> bool:
-    """Whether a statement takes longer than writing a word of the record and reading it: a call of
-    a function such as exp, which takes some 5 ns, and is not vectorised."""
-    return isinstance(statement, Call) and only_computes(statement.function)
 
 
 def _common(x: Body, y: Body) -> list[Loop]:

@@ -1,7 +1,7 @@
 """Statements as a tree of bodies, in which straight code stands in segments between loops."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..ir.statements import Assign, Break, Call, For, If, Load, Position, Statement, Store, While
@@ -11,7 +11,7 @@ from .partials import only_computes
 
 __all__ = [
     "Body", "Branch", "Loop", "Segment", "between", "bodies", "is_read", "outermost", "parts",
-    "statements_of", "tree",
+    "statements_of", "tree", "without_tests",
 ]  # fmt: skip
 
 
@@ -123,6 +123,20 @@ def outermost(top: Body) -> list[Loop]:
     """The loops that are in no other loop, in order."""
     every = [item for body in bodies(top) if not body.loops() for item in body.items]
     return [item for item in every if isinstance(item, Loop)]
+
+
+def without_tests(body: Body) -> list[Any]:
+    """The statements, without the tests that leave loops: those of the rounds that run."""
+    made: list[Any] = []
+    for item in body.items:
+        if isinstance(item, Segment):
+            made += item.statements
+        elif isinstance(item, Loop):
+            made.append(replace(item.statement, body=tuple(without_tests(item.body))))
+        else:
+            then, otherwise = map(without_tests, parts(item))
+            made.append(replace(item.statement, then=tuple(then), otherwise=tuple(otherwise)))
+    return made
 
 
 def parts(item: Item) -> tuple[Body, ...]:

@@ -31,10 +31,11 @@ _PLAIN = (Accumulate, Assign, Call, If, Load, Position, Store)
 
 
 def unrolled(body: Sequence[Any], variables: Collection[str], names: Names) -> list[Any]:
-    """The statements without loops of few rounds; those around them are tried, too."""
+    """The statements without loops of few rounds; those around them are tried, too. A product stays
+    the nest that it is: its call reads all elements from memory."""
     made: list[Any] = []
     for each in body:
-        if inner(each):
+        if inner(each) and not getattr(each, "product", ()):
             each = with_inner(each, lambda part: tuple(unrolled(part, variables, names)))
         rounds = _rounds(each)
         if rounds is None:

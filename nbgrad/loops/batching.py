@@ -27,22 +27,23 @@ class _Mapped(Primitive):
         self._op, self.differentiable = op, op.differentiable
         self.plans = Unplanned()
 
-    def infer(self, *avals, samples: Samples):
+    def infer(self, *avals, samples: Samples, record: Any = None):
         shapes = [shape_of(x) for x in avals]
         return Aval.of(_shape(samples, shapes), samples.dtype)
 
-    def evaluate(self, *args, samples: Samples):
+    def evaluate(self, *args, samples: Samples, record: Any = None):
         numbers = samples.of.numbers
         given = [
             kind.type(x) if i in numbers and not samples.axes(i) else contiguous(x, kind)
             for i, (x, kind) in enumerate(zip(args, samples.dtypes, strict=True))
         ]
-        return filled(samples, _shape(samples, [shape_of(x) for x in args]), given)
+        shape = _shape(samples, [shape_of(x) for x in args])
+        return filled(samples, shape, given, None if record is None else record.status)
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
         samples: Samples = params["samples"]
         levels = (tuple(batched), *samples.levels)
-        return bind(self, *args, samples=samples_of(samples.of, levels))
+        return bind(self, *args, **{**params, "samples": samples_of(samples.of, levels)})
 
     def pullback(self, ct, out, args, need, **params):
         samples: Samples = params["samples"]

@@ -12,7 +12,7 @@ from ..core.fillable import FILLABLE
 from ..core.memory import share
 from ..core.primitive import bind, shape_of
 from ..core.symbols import Symbol, recording, symbol_of
-from ..errors import GraphError, TraceError, UntrackedError
+from ..errors import GraphError, NbgradError, PlainArrayError, TraceError, UntrackedError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .calls import Bound
@@ -45,7 +45,7 @@ def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
         taking = sorted([*taking, *fillable])
         others = others.difference(fillable)
         if lost := sorted(others & varied):
-            raise UntrackedError(
+            raise PlainArrayError(
                 f"{signature.name} writes what depends on tracked values to its argument "
                 f"{(label := signature.leaves[lost[0]].label)}, a plain array, which would lose "
                 f"their derivative: pass np.array({label}, like=x) or np.zeros_like(x) of a "
@@ -64,7 +64,8 @@ def call(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
             raise GraphError(
                 f"{signature.name} writes values of an inner transformation to its argument "
                 f"{label}, an array from outside of it: pass np.array({label}, like=x) of an array "
-                f"x of the inner transformation{user_line()}"
+                f"x of the inner transformation{user_line()}",
+                code="NB-WRITE",
             )
         leaves[i][...] = value
     return result
@@ -152,7 +153,8 @@ def shapes_of_results(signature: Signature, leaves: Sequence) -> list[tuple[int,
                 raise kind(
                     f"{signature.name}: the shape of its result depends on the value of its "
                     f"argument {leaf.label}, which {why}: {static}let the function write to an "
-                    f"array{user_line()}"
+                    f"array{user_line()}",
+                    code="NB-STATIC",
                 )
         given.append(
             leaf.dtype.type(value) if leaf.ndim is None
@@ -191,7 +193,7 @@ def require_apart(signature: Signature, leaves: Sequence, is_copying: bool = Tru
                 continue
             why = partial(_sharing, signature, i, j)
             if _overlap(leaves[i], other, is_copying, why):
-                raise GraphError(why())
+                raise GraphError(why(), code="NB-WRITE")
 
 
 def _sharing(signature: Signature, i: int, j: int) -> str:
@@ -244,7 +246,7 @@ def _write_plain(f: Callable, bound: Bound, places: Sequence[int]) -> None:
     values = list(map(_plain, bound.leaves))
     for x, value, leaf in zip(bound.leaves, values, signature.arguments, strict=True):
         if value is None:
-            raise UntrackedError(
+            raise PlainArrayError(
                 f"{signature.name} writes to its argument {signature.leaves[places[0]].label}, a "
                 f"plain array, and its argument {leaf.label} {_unknown(x)[1]}: make the array in "
                 f"the function{user_line()}"
@@ -281,7 +283,7 @@ def _plain(x: Any) -> Any:
     return x
 
 
-def _unknown(x: Any) -> tuple[type[Exception], str]:
+def _unknown(x: Any) -> tuple[type[NbgradError], str]:
     """The error for numbers that are not known, and the reason."""
     while isinstance(x, Array) and not hasattr(x, "builder"):
         if x.is_batch and _plain(x.below) is not None:

@@ -8,15 +8,16 @@ import numpy as np
 from ..core import modes
 from ..core.primitive import shape_of
 from ..eager.plans import FunctionPlan
+from .kept import value_and_record
 from .packed import Derivative, derivative
-from .primitive import derived, parts_of
+from .primitive import as_given, derived, parts_of
 
 __all__ = ["CallPlan"]
 
 
 class CallPlan(FunctionPlan):
     """The plan of one call. One that returns a number computes its gradient at once, and the
-    pullback multiplies it; others run again in the pullback, and keep no record in between."""
+    pullback multiplies it; others keep the record of their run (`kept.py`) for the pullback."""
 
     __slots__ = ("_gradient", "_vector")
     _gradient: Derivative | None
@@ -28,11 +29,21 @@ class CallPlan(FunctionPlan):
         self._gradient = None
         if modes.active and modes.untracked(0):
             return super().forward(*args)
-        if not wrt or of.wrt is not None or of.along or of.outs or of.count != 1 or of.is_whole:
+        if not wrt or of.wrt is not None or of.along or of.is_whole:
             return super().forward(*args)
+        if of.outs or of.count != 1:
+            return self._keeping(of, wrt, args)
         self._gradient = derivative(of.signature, (), wrt, is_seeded=True)
         self._vector = derived.evaluate(*args, of=self._gradient)
         return np.array(self._vector[-1:])
+
+    def _keeping(self, of: Derivative, wrt: tuple[int, ...], args: Sequence) -> np.ndarray:
+        found = value_and_record(of, wrt, as_given(of, args))
+        if found is None:
+            return super().forward(*args)
+        vector, record = found
+        self.params = {**self.params, "record": record}
+        return vector
 
     def pull(self, ct, out, args, need) -> Sequence:
         of = self._gradient

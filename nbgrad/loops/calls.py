@@ -14,7 +14,7 @@ from ..compiler.front.values import named_tuple
 from ..compiler.numba_api import config
 from ..core.array import Array
 from ..core.primitive import Proxy, shape_of
-from ..errors import NoRuleError, require_unmasked
+from ..errors import ArgumentTypeError, LoopError, require_unmasked
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .signature import Signature
@@ -59,7 +59,7 @@ class Bound:
                 require_unmasked(x, self._name)
             dtype, shape = x.dtype, shape_of(x)
             if dtype not in _KINDS:
-                raise NoRuleError(
+                raise LoopError(
                     f"{self._name}: an argument of dtype {dtype}: derivatives of loops take "
                     f"float64, float32, integers and bools; convert it{user_line()}"
                 )
@@ -78,7 +78,7 @@ class Bound:
             return named_tuple(type(x))(kinds) if hasattr(x, "_fields") else kinds
         if x is None or isinstance(x, (str, type, np.dtype, Enum)) or callable(x):
             return Constant(x)
-        raise NoRuleError(
+        raise LoopError(
             f"{self._name}: an argument of type {type(x).__name__}: derivatives of Numba functions "
             f"take numbers, arrays, tuples of them, None, strings and functions{user_line()}"
         )
@@ -92,7 +92,10 @@ def _positional(function: FunctionType, args: tuple, options: dict[str, Any]) ->
     code = function.__code__
     if not options and len(args) == code.co_argcount and not code.co_flags & _STARRED:
         return args
-    bound = _parameters(function).bind(*args, **options)  # raises TypeError as a call does
+    try:
+        bound = _parameters(function).bind(*args, **options)
+    except TypeError as error:
+        raise ArgumentTypeError(f"{function.__name__}: {error}{user_line()}") from None
     bound.apply_defaults()
     return list(bound.arguments.values())
 

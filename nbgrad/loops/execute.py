@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..adjoints.record import Fact
-from ..adjoints.reverse import outer_loop
+from ..adjoints.told import outer_loop
 from ..ir.statements import For
 from ..runtime.available import LARGEST, available, readable
 from .packed import Derivative
@@ -30,15 +30,18 @@ _START[ALLOWED] = _SMALL
 class Runs:
     """The runs of a kernel. `status` is that of the latest one."""
 
-    __slots__ = ("_derivative", "_is_large", "_kernel", "status")
+    __slots__ = ("_derivative", "_is_large", "_kernel", "_refused", "status")
 
     def __init__(self, derivative: Derivative | Samples, kernel: Callable):
         self._derivative, self._kernel, self._is_large = derivative, kernel, False
         self.status = _START
+        self._refused: tuple[list[Any], int] | None = None
 
-    def __call__(self, *arguments: Any) -> None:
-        """Fill the last one of the arguments. Raises what the function raises."""
-        self.status = status = self._status()
+    def __call__(self, *arguments: Any, record: np.ndarray | None = None) -> None:
+        """Fill the last one of the arguments; with a record, as the status of the run that kept it,
+        backward. Raises what the function raises."""
+        status = self._status() if record is None else record.copy()
+        self.status = status
         self._kernel(*arguments, status)
         if (number := status.item(NUMBER)) and self._lacks(status) and not self._is_large:
             self._is_large = True
@@ -50,6 +53,25 @@ class Runs:
         if number:
             kind, message = error_of(self._derivative.signature.errors[number - 1])
             raise kind(self._told(status, arguments) if self._lacks(status) else message)
+
+    def keeping(self, *arguments: Any, room: int) -> np.ndarray | None:
+        """Fill the last one of the arguments and keep the record. The status of the run; None if
+        the record is larger than `room` bytes."""
+        if self._refused is not None:
+            lengths, needed = self._refused
+            if needed > room and lengths == _lengths(arguments):
+                return None
+        status = _START.copy()
+        status[ALLOWED] = room
+        self._kernel(*arguments, status)
+        self.status = status
+        if number := status.item(NUMBER):
+            if self._lacks(status):
+                self._refused = _lengths(arguments), status.item(FACTS + Fact.NEEDED)
+                return None
+            kind, message = error_of(self._derivative.signature.errors[number - 1])
+            raise kind(message)
+        return status
 
     def _status(self) -> np.ndarray:
         status = _START.copy()
@@ -92,6 +114,11 @@ class Runs:
                 kept = (isqrt(rounds) + 1) * (needed // rounds + (size << len(of.along)))
                 about = f": about {readable(kept)}"
         return f"{text}loop over nbgrad.steps(n), which keeps few states{about}"
+
+
+def _lengths(arguments: Sequence) -> list[Any]:
+    """The arguments that mostly determine the size of a record: numbers, and array shapes."""
+    return [x.shape if type(x) is np.ndarray else x for x in arguments]
 
 
 def _size(of: Derivative, state: Any, arguments: Sequence) -> int | None:

@@ -119,17 +119,18 @@ def device_of(derivative: Derivative | Samples) -> Any:
 
 
 def filled(
-    derivative: Derivative | Samples, shape: tuple[int, ...], arguments: list[Any]
-) -> np.ndarray:
-    """The vector for arguments of the kernel, or those of all samples. Raises what the function
-    raises."""
+    derivative: Derivative | Samples, shape: tuple[int, ...], arguments: list[Any],
+    record: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """The vector for arguments of the kernel, or those of all samples; with the status of a run
+    that kept its record, backward. Raises what the function raises."""
     signature = derivative.signature
     if signature.checked is not None:
         count = len(signature.arguments)
         for each in derivative.each(arguments):
             signature.check_bounds(each[:count])
     out = new_vector(shape, derivative.dtype)
-    runs_of(derivative)(*arguments, out)
+    runs_of(derivative)(*arguments, out, record=record)
     start_if_wanted()
     return out
 

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..adjoints.build import INT
-from ..adjoints.products import PRODUCT, with_calls
+from ..adjoints.products import PRODUCT, SIZES, with_calls
 from ..compiler.front.functions import function_of
 from ..ir.statements import Call, Function, Pointer
 from ..ir.walk import with_inner
 
 __all__ = ["with_library"]
-
-_SIZES = 9
 
 
 def with_library(function: Function) -> Function:
@@ -33,12 +31,13 @@ def _statement(each: Any) -> Any:
         return replace(each, function=with_library(each.function))
     if each.function != PRODUCT:
         return each
-    return replace(each, function=_product(each.pointers[0].dtype))
+    return replace(each, function=_product(each.pointers[0].dtype, len(each.arguments)))
 
 
 @cache
-def _product(dtype: np.dtype) -> Function:
-    from ..kernels.added import added_product
+def _product(dtype: np.dtype, count: int) -> Function:
+    from ..kernels.series import added_product, series_of_products
 
-    found = function_of(added_product, (*[Pointer(dtype)] * 3, *[INT] * _SIZES))
+    function = added_product if count == SIZES else series_of_products
+    found = function_of(function, (*[Pointer(dtype)] * 3, *[INT] * (count - 3)))
     return replace(found, attributes=found.attributes | {"noalias"})

@@ -23,6 +23,7 @@ from ..compiler.front.functions import (
     parameter_names,
 )
 from ..compiler.kernel import Kernel, kernel_from_ir
+from ..errors import ArgumentTypeError
 from ..ir.statements import Function, Pointer
 from .library import with_library
 from .rows import found
@@ -153,7 +154,7 @@ class _Derivative:
         made = self.made
         for each, kind in zip(self.arguments, kinds, strict=True):
             if kind != each.kind and not isinstance(each.kind, Constant):
-                raise TypeError(f"{self.name}: {each.name} is {kind}, not {each.kind}")
+                raise ArgumentTypeError(f"{self.name}: {each.name} is {kind}, not {each.kind}")
         kept = dict(made.parameters)
         parameters: list[tuple[str, Any]] = []
         for each in self.arguments:

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from ..compiler.njit_arguments import answer, given, is_signature, with_numba
 from ..compiler.numba_api import CPUDispatcher, NumbaError
 from ..core.array import Array
 from ..core.fillable import Filled
-from ..errors import NoRuleError
+from ..errors import ArgumentTypeError, NoRuleError
 from ..transforms import trees
 from ..transforms.direct import register
+from ..transforms.transformed import Parameters, Result
 from . import recorded as recorded
 from . import ruled as ruled
 from . import stand_ins as stand_ins
@@ -28,6 +29,16 @@ from .signature import Signature
 __all__ = ["njit"]
 
 
+@overload
+def njit(
+    signature_or_function: Callable[Parameters, Result], **options: Any
+) -> "Njit[Parameters, Result]": ...
+@overload
+def njit(
+    **options: Any,
+) -> "Callable[[Callable[Parameters, Result]], Njit[Parameters, Result]]": ...
+@overload  # with signatures, or a function of unknown type
+def njit(signature_or_function: Any, **options: Any) -> Any: ...
 def njit(signature_or_function: Any = None, **options: Any) -> Any:
     """Compile a function with Numba, so that it has derivatives.
 
@@ -78,9 +89,10 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
         f = f.py_func
     if not isinstance(f, FunctionType):
         trees.require_function("njit", f)
-        raise TypeError(
+        raise ArgumentTypeError(
             f"njit: {getattr(f, '__name__', 'an object')} is of type {type(f).__name__}: only "
-            "functions written with def or lambda are compiled; write one that calls it"
+            "functions written with def or lambda are compiled; write one that calls it",
+            code="NB-FUNCTION",
         )
     made: Any = with_numba(f, signatures, options)
     if isinstance(made, CPUDispatcher):  # not where Numba is disabled
@@ -88,9 +100,14 @@ def _compiled(signatures: Any, options: dict[str, Any], f: Callable) -> Any:
     return made
 
 
-class Njit(CPUDispatcher):
+class Njit(CPUDispatcher, Generic[Parameters, Result]):
     """A function compiled by Numba, made by `nbgrad.njit`. Types of arguments for which Numba
     refuses it are those of our own front end."""
+
+    if TYPE_CHECKING:
+        py_func: Callable[Parameters, Result]
+
+        def __call__(self, *args: Parameters.args, **options: Parameters.kwargs) -> Result: ...
 
     def _compile_for_args(self, *args: Any, **options: Any) -> Any:
         compiled: Any = super()

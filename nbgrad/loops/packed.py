@@ -15,10 +15,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..adjoints.build import INT
-from ..adjoints.reverse import value_and_cotangents
+from ..adjoints.reverse import forward_and_backward, value_and_cotangents
 from ..adjoints.spreads import with_pieces
 from ..compiler.forks import with_open_properties
-from ..errors import NbgradError, NoRuleError
+from ..errors import LoopError, NbgradError
 from ..ir.statements import Call, Function
 from ..ir.walk import with_inner
 from .signature import Signature
@@ -45,10 +45,16 @@ class Derivative:
     along: tuple[tuple[int, ...], ...] = ()
     is_seeded: bool = False  # the cotangent is 1, for the only result, and not an argument
     is_whole: bool = False  # the vector of the results that are integers and bools, instead
+    half: str = ""  # "forward": the value, and a record; "backward": the cotangents, from a record
 
     @property
     def takes_cotangent(self) -> bool:
-        return self.wrt is not None and not self.is_seeded
+        return not self.gives_value and not self.is_seeded
+
+    @property
+    def gives_value(self) -> bool:
+        """Whether the vector is the value, not cotangents."""
+        return self.wrt is None or self.half == "forward"
 
     @property
     def dtype(self) -> np.dtype:
@@ -57,18 +63,29 @@ class Derivative:
 
     @property
     def name(self) -> str:
-        return f"{self.signature.name}_{'value' if self.wrt is None else 'vjp'}{len(self.along)}"
+        kind = self.half or ("value" if self.wrt is None else "vjp")
+        return f"{self.signature.name}_{kind}{len(self.along)}"
 
     def __repr__(self) -> str:
         return (
             f"{self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_seeded} "
-            f"{self.is_whole}"
+            f"{self.is_whole} {self.half}"
         )
 
     @cached_property
     def count(self) -> int:
-        """The number of results in the vector."""
+        """The number of results of which the value, or its cotangent, consists."""
         return sum(map(self.takes, self.signature.results))
+
+    @property
+    def given(self) -> int:
+        """The number of results in the vector."""
+        return 0 if self.half == "backward" else self.count
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The leaves of which the vector has elements."""
+        return self.outs if self.gives_value else self.wrt or ()
 
     def takes(self, dtype: np.dtype) -> bool:
         """Whether results of a dtype are in the vector."""
@@ -76,8 +93,7 @@ class Derivative:
 
     def size(self, shapes: Sequence[tuple[int, ...]]) -> int:
         """The length of the vector, for the shapes of the leaves."""
-        parts = self.outs if self.wrt is None else self.wrt
-        return self.count + sum(prod(shapes[i]) for i in parts)
+        return self.given + sum(prod(shapes[i]) for i in self.places)
 
     def width(self, shapes: Sequence[tuple[int, ...]]) -> int:
         """The length of the cotangent of the value."""
@@ -116,21 +132,45 @@ class Derivative:
         """The arguments of each call of the function."""
         yield arguments
 
+    @property
+    def _asked(self) -> tuple[list[str], list[str], list[str]]:
+        """What reverse mode is given."""
+        names, wanted = [leaf.name for leaf in self.signature.leaves], self.wanted
+        return wanted, self.signature.lengths, [name for name in names if name not in wanted]
+
+    @cached_property
+    def halves(self) -> tuple[Function, Function] | None:
+        """The functions that run forward and backward, if there are two."""
+        if not self.half:
+            return None
+        if self.half == "backward":
+            return self.changed(half="forward").halves
+        return forward_and_backward(self.signature.primal, *self._asked)
+
+    @cached_property
+    def is_possible(self) -> bool:
+        """Whether there are two functions. What cannot be differentiated says so in a pullback."""
+        if self.signature.checked is not None:  # each run checks indices in a run before
+            return False
+        try:
+            return self.halves is not None
+        except Exception:
+            return False
+
     @cached_property
     def function(self) -> Function:
         """The function on the leaves and on buffers for shadows and tangents, not packed.
 
         Raises NoRuleError for a function that cannot be differentiated.
         """
-        signature = self.signature
+        signature, lengths = self.signature, self.signature.lengths
         names = [leaf.name for leaf in signature.leaves]
-        lengths = signature.lengths
         try:
             made = signature.primal
-            if self.wrt is not None:
-                wanted = self.wanted
-                others = [name for name in names if name not in wanted]
-                made = value_and_cotangents(made, wanted, lengths, others)
+            if self.halves is not None:
+                made = self.halves[self.half == "backward"]
+            elif self.wrt is not None:
+                made = value_and_cotangents(made, *self._asked)
             else:
                 made = with_pieces(made, lengths)
             for moving in self.along:
@@ -163,10 +203,11 @@ def derivative(
     along: tuple[tuple[int, ...], ...] = (),
     is_seeded: bool = False,
     is_whole: bool = False,
+    half: str = "",
 ) -> Derivative:
     """The `Derivative` with these attributes: equal ones are one object."""
-    made = Derivative(signature, outs, wrt, along, is_seeded, is_whole)
-    if wrt and not along:
+    made = Derivative(signature, outs, wrt, along, is_seeded, is_whole, half)
+    if wrt and not along and half != "backward":
         latest[signature.function] = made
     return made
 
@@ -179,7 +220,7 @@ def _tangents(function: Function, wrt: Sequence[str], lengths: Sequence[str]) ->
     try:
         from ..adjoints.tangent import tangents  # pyright: ignore
     except ImportError:
-        raise NoRuleError(
+        raise LoopError(
             f"{function.name}: forward mode and second derivatives of loops are not there yet"
         ) from None
     return tangents(function, wrt, lengths)

@@ -71,14 +71,13 @@ class Packing:
                 self._parameters += [(name, INT) for name in self._lengths[i]]
         self._load()
         self._sizes = {i: self._product(lengths) for i, lengths in self._lengths.items()}
-        places = of.outs if of.wrt is None else of.wrt
-        self._out_at = self._offsets(places, 0 if of.wrt is not None else of.count)
+        self._out_at = self._offsets(of.places, of.given if of.gives_value else 0)
         self._ct_at = self._offsets(of.outs, of.count)
         # By address, the status stands behind the vector.
         self._status = ("status", ZERO, INT)
         if by_address:
             place = self._out_at[-1]
-            if of.wrt is not None:
+            if not of.gives_value:
                 place = self._names.new("at")
                 end = self._out_at[-1], literal(of.count, INT)
                 self._body.append(operation(place, "add", end, INT))
@@ -207,10 +206,12 @@ class Packing:
         parameters = self._inner.parameters
         origins = {leaf.name: _Origin("leaf", i) for i, leaf in enumerate(leaves)}
         results = [_Origin("result", i) for i in range(len(self._signature.results))]
-        if of.wrt is not None:
+        if of.half == "backward":
+            results = []
+        if not of.gives_value:
             seeds = iter(range(of.count))
             by_name = {f"{leaf.name}.bar": i for i, leaf in enumerate(leaves)}
-            wanted = sorted({*of.wrt, *of.outs})
+            wanted = sorted({*(of.wrt or ()), *of.outs})
             numbers = [i for i in wanted if leaves[i].ndim is None]
             shadows = [n for n, _ in parameters[count:] if n in by_name]
             origins |= {name: _Origin("bar", by_name[name]) for name in shadows}
@@ -256,7 +257,7 @@ class Packing:
                 given.append(self._buffer(origin, kind.dtype, origin.along == every))
             else:
                 given.append(self._number(origin, kind))
-        kind = "leaf" if of.wrt is None else "bar"
+        kind = "leaf" if of.gives_value else "bar"
         passed_on = {origins.get(name) for name, _ in inner.parameters}
         for i in self._out_at:
             is_array = i >= 0 and self._signature.leaves[i].ndim is not None
@@ -265,7 +266,7 @@ class Packing:
         names = [self._names.new("result") for _ in inner.results]
         self._body.append(Call(inner, tuple(given), tuple(names), inner.results))
         place = 0
-        end = self._out_at[-1] if of.wrt is not None else literal(0, INT)
+        end = literal(0, INT) if of.gives_value else self._out_at[-1]
         for name, origin, dtype in zip(names, results, inner.results, strict=True):
             if origin.along != every:
                 continue
@@ -309,7 +310,7 @@ class Packing:
         kind = dtype
         is_result = is_whole and (
             (origin.kind == "bar" and i in (of.wrt or ()))
-            or (origin.kind == "leaf" and of.wrt is None and i in of.outs)
+            or (origin.kind == "leaf" and of.gives_value and i in of.outs)
         )
         if origin.kind == "bar":
             if not origin.along and i in of.outs:
@@ -325,6 +326,8 @@ class Packing:
             self._fill(self._out, at, dtype, i, source, self._body, kind)
             return Address(self._out, self._at(at), dtype)
         buffer = self._room(i, dtype)
+        if of.half == "backward" and origin.kind == "leaf":  # its elements are in the record
+            return Address(buffer, ZERO, dtype)
         self._fill(buffer, zero, dtype, i, source, self._body, kind)
         if is_result:
             found = buffer, zero

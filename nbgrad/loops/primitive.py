@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..adjoints.build import INT
+from ..core.array import Array
 from ..core.primitive import Aval, Primitive, Unplanned, bind, shape_of
 from ..ir.affine import Axis
 from .kernels import device_of, filled
@@ -21,16 +22,14 @@ from .packed import Derivative
 from .samples import Samples, samples_of
 from .status import error_of
 
-__all__ = ["called", "contiguous", "derived", "parts_of", "whole"]
+__all__ = ["as_given", "called", "contiguous", "derived", "parts_of", "whole"]
 
 
 def parts_of(of: Derivative, vector: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     """The arrays in a vector: numbers for results, and an array of its shape for each leaf."""
-    leaves = list(of.outs if of.wrt is None else of.wrt)
-    numbers = [()] * of.count
-    every = [*numbers, *(shapes[i] for i in leaves)]
-    if of.wrt is not None:
-        every = [*(shapes[i] for i in leaves), *numbers]
+    arrays = [shapes[i] for i in of.places]
+    numbers = [()] * of.given
+    every = [*numbers, *arrays] if of.gives_value else [*arrays, *numbers]
     if len(every) == 1:
         return [np.reshape(vector, every[0])]
     found, at = [], 0
@@ -63,27 +62,27 @@ class _Derived(Primitive):
 
     registered = False
 
-    def infer(self, *avals, of: Derivative):
+    def infer(self, *avals, of: Derivative, record: Any = None):
         shapes = [shape_of(x) for x in avals]
         return Aval.of((of.size(shapes),), of.dtype)
 
-    def evaluate(self, *args, of: Derivative):
+    def evaluate(self, *args, of: Derivative, record: Any = None):
         shapes = [shape_of(x) for x in args[: len(of.signature.leaves)]]
-        numbers = of.numbers
-        given = [
-            _number(x, kind) if i in numbers else contiguous(x, kind)
-            for i, (x, kind) in enumerate(zip(args, of.dtypes, strict=True))
-        ]
-        return filled(of, (of.size(shapes),), given)
+        status = record.status if of.half else None
+        return filled(of, (of.size(shapes),), as_given(of, args), status)
 
     def batch(self, size: int, args: Sequence, batched: Sequence[bool], **params):
         from .batching import mapped, whole_mapped  # which know this
 
         op = whole_mapped if self is whole else mapped
-        return bind(op, *args, samples=samples_of(params["of"], (tuple(batched),)))
+        samples = samples_of(params["of"], (tuple(batched),))
+        record = {"record": params["record"]} if "record" in params else {}
+        return bind(op, *args, samples=samples, **record)
 
     def pullback(self, ct, out, args, need, **params):
         of: Derivative = params["of"]
+        if (record := params.get("record")) is not None and all(map(_is_plain, (ct, *args))):
+            return _from_record(record, ct, args, need)
         given = _Given(of, args)
         count = len(given.leaves)
         shapes = [shape_of(x) for x in given.leaves]
@@ -194,6 +193,24 @@ derived = _Derived("njit")
 derived.plans = Unplanned()
 
 
+def _from_record(record: Any, ct: Any, args: Sequence, need: Sequence[bool]) -> list[Any]:
+    """The cotangents of the arguments of a call whose record was kept."""
+    of: Derivative = record.of
+    vector = bind(derived, *args, ct, of=of, record=record)
+    found: list[Any] = [None] * len(args)
+    parts = parts_of(of, vector, [shape_of(x) for x in args])
+    for i, part in zip(of.wrt or (), parts, strict=True):
+        found[i] = part if need[i] else None
+    return found
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether an array, or each of a batch, is plain."""
+    while isinstance(x, Array) and x.is_batch:
+        x = x.below
+    return not isinstance(x, Array)
+
+
 class _Whole(_Derived):
     """The results of a call that are integers and bools."""
 
@@ -209,6 +226,15 @@ def contiguous(x: Any, dtype: np.dtype) -> Any:
     if type(x) is np.ndarray and x.flags.carray and x.dtype == dtype:
         return x
     return np.array(x, dtype, order="C")
+
+
+def as_given(of: Derivative, args: Sequence) -> list[Any]:
+    """The arguments of an op as the kernel takes them."""
+    numbers = of.numbers
+    return [
+        _number(x, kind) if i in numbers else contiguous(x, kind)
+        for i, (x, kind) in enumerate(zip(args, of.dtypes, strict=True))
+    ]
 
 
 def _number(x: Any, dtype: np.dtype) -> Any:

@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..adjoints.record import Fact
-from ..adjoints.reverse import Recorded, recorded
+from ..adjoints.told import Recorded, recorded
 from ..compiler.front.functions import kind_of
 from ..compiler.front.syntax import Unsupported
 from ..errors import TraceError
 from ..ir.statements import For
 from ..runtime.available import readable
+from .kept import MOST, latest_status
 from .kernels import runs_of
 from .packed import Derivative, derivative, latest
 from .signature import Signature
 from .source_lines import Lines
-from .status import FACTS
+from .status import ALLOWED, FACTS
 from .text import function_text
 
 __all__ = ["plan_of", "source_of"]
@@ -22,14 +25,14 @@ __all__ = ["plan_of", "source_of"]
 
 def source_of(dispatcher: Any) -> str:
     """The text of the program that computes value and gradient."""
-    of = _shown(dispatcher)
+    of = _shown(dispatcher).changed(half="")
     return function_text(of.function, Lines(of.signature))
 
 
 def plan_of(dispatcher: Any) -> str:
     """The values that the forward sweep records for the reverse sweep, and why; how many bytes that
     were in the latest run."""
-    of = _shown(dispatcher)
+    of = _shown(dispatcher).changed(half="")
     status = runs_of(of).status
     total, plain = (status.item(FACTS + x) for x in (Fact.KEPT, Fact.PLAIN))
     signature, lines = of.signature, Lines(of.signature)
@@ -42,9 +45,10 @@ def plan_of(dispatcher: Any) -> str:
         f"rounds of {_plain(loop.axis) or 'a loop'} run on {note}{lines.note(loop.axis)}"
         for loop, note in threads.items() if isinstance(loop, For) and not loop.checkpoint
     ]  # fmt: skip
+    of_call = [_kept(x)] if (x := latest_status.get(dispatcher.py_func)) is not None else []
     if not found and not states:
         nothing = "nothing is recorded: the reverse sweep finds all that it reads"
-        return "\n".join([head, nothing, *on_threads])
+        return "\n".join([head, nothing, *of_call, *on_threads])
     groups: dict[tuple, list[Recorded]] = {}
     for each in found:
         groups.setdefault(tuple(map(id, each.loops)), []).append(each)
@@ -65,7 +69,21 @@ def plan_of(dispatcher: Any) -> str:
     if total:
         instead = f", in place of {readable(plain)} for loops over range" if states else ""
         text.append(f"the latest run kept {readable(total)}{instead}")
-    return "\n".join([*text, *on_threads])
+    return "\n".join([*text, *of_call, *on_threads])
+
+
+def _kept(status: np.ndarray) -> str:
+    """What the latest call keeps for its pullback."""
+    needed, allowed = status.item(FACTS + Fact.NEEDED), status.item(ALLOWED)
+    if needed > allowed:
+        return (
+            f"the latest call kept no record, and its pullback runs the function again: "
+            f"{readable(needed)} are needed, {readable(allowed)} of {readable(MOST)} are left"
+        )
+    return (
+        f"the latest call keeps {readable(status.item(FACTS + Fact.KEPT))} for its pullback, with "
+        "the arrays that this reads"
+    )
 
 
 def _steps(loop: Any) -> For:
@@ -101,12 +119,13 @@ def _shown(dispatcher: Any) -> Derivative:
     if not dispatcher.signatures:
         raise TraceError(
             f"{function.__name__}: the types of its arguments are not known: call it, or compute a "
-            "gradient, before"
+            "gradient, before",
+            code="NB-LOOP",
         )
     try:
         kinds = tuple(map(kind_of, dispatcher.signatures[-1]))
     except Unsupported as refused:
-        raise TraceError(f"{function.__name__}: {refused}") from None
+        raise TraceError(f"{function.__name__}: {refused}", code="NB-LOOP") from None
     signature = Signature(function, kinds)
     floats = tuple(i for i, leaf in enumerate(signature.arguments) if leaf.is_float)
     return derivative(signature, (), floats)

@@ -180,9 +180,8 @@ class _Loops:
         widths = dict(zip((f"x{i}" for i in range(len(leaves))), sizes, strict=True))
         widths |= {f"d{k}_{i}": sizes[i] for k, moving in enumerate(of.along) for i in moving}
         widths["ct"] = self._total([literal(of.count, INT), *(sizes[i] for i in of.outs)])
-        parts = of.outs if of.wrt is None else of.wrt
         widths["out"] = self._width = self._total(
-            [literal(of.count, INT), *(sizes[i] for i in parts)]
+            [literal(of.given, INT), *(sizes[i] for i in of.places)]
         )
         made: list[Any] = []
         given: dict[str, Any] = {}

@@ -24,7 +24,7 @@ from ..compiler.front.functions import (
 )
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import instance_of
-from ..errors import NoRuleError
+from ..errors import LoopError
 from ..ir.statements import Address, Call, For, Function, Pointer, PointTo, Raise, Store
 from ..ir.walk import walk
 from ..runtime.gc_freeze import uncollected
@@ -109,12 +109,13 @@ class Signature:
         except ImportError:  # the source is asked for
             raise self.refusal("its source is not known") from None
 
-    def refusal(self, why: str) -> NoRuleError:
+    def refusal(self, why: str) -> LoopError:
         """The error for a function that cannot be differentiated."""
-        return NoRuleError(
+        return LoopError(
             f"{self.place} cannot be differentiated: {why}. Write this part with numbers, arrays "
             "and loops, give the function a derivative with nbgrad.custom_rule, or call its plain "
-            "Python function on tracked arrays"
+            "Python function on tracked arrays",
+            code="NB-LOOP",
         )
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiler.front.binding import stand_in_by
 from ..compiler.front.values import Array, Known, Lazy, Value
-from ..kernels.random import below, block, unit
+from ..kernels.random import below, block, cosine, radius, sine, unit
 
 __all__: list[str] = []
 
@@ -42,9 +42,7 @@ def uniform_array(state, shape=(), low=0.0, high=1.0):
 
 def normal_number(state, shape=(), mean=0.0, std=1.0):
     a, b = block(np.uint64(state[0]), np.uint64(state[1]))
-    radius = math.sqrt(-2.0 * math.log(1.0 - unit(a)))
-    draw = radius * math.cos(6.283185307179586 * unit(b))
-    return _moved(state, 1), mean + std * draw
+    return _moved(state, 1), mean + std * (radius(a) * cosine(b))
 
 
 def normal_array(state, shape=(), mean=0.0, std=1.0):
@@ -53,11 +51,10 @@ def normal_array(state, shape=(), mean=0.0, std=1.0):
     n = flat.size
     for i in range((n + 1) // 2):
         a, b = block(np.uint64(state[0]), np.uint64(state[1]) + np.uint64(i))
-        radius = math.sqrt(-2.0 * math.log(1.0 - unit(a)))
-        angle = 6.283185307179586 * unit(b)
-        flat[2 * i] = mean + std * (radius * math.cos(angle))
+        length = radius(a)
+        flat[2 * i] = mean + std * (length * cosine(b))
         if 2 * i + 1 < n:
-            flat[2 * i + 1] = mean + std * (radius * math.sin(angle))
+            flat[2 * i + 1] = mean + std * (length * sine(b))
     return _moved(state, (n + 1) // 2), out
 
 

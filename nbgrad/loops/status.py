@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..adjoints.build import BOOL, INT, Names, defined_names, literal, operation
 from ..adjoints.inline import inlined
 from ..adjoints.record import Fact
@@ -64,7 +65,7 @@ def with_status(
                 made += [*freed, _stored(place, literal(number, dtype)), Return()]
             elif isinstance(each, Spread) and any(isinstance(x, Raise) for x in walk([each])):
                 made += in_pieces(each, place, freed)
-            elif isinstance(each, Call) and each.function in ("allowed", "noted"):
+            elif isinstance(each, Call) and each.function in ("allowed", "known", "noted"):
                 made += told(each, place)
             else:
                 made.append(with_inner(each, lambda body: change(body, place, freed)))
@@ -94,8 +95,12 @@ def with_status(
         ]
 
     def told(call: Call, place: Any) -> list[Any]:
-        """Read the memory that is allowed, or note a fact, where records have tangents."""
+        """Read the memory that is allowed, or note a fact, where records have tangents; or read a
+        fact."""
         buffer, at, _ = place
+        if call.function == "known":
+            (fact,), (target,) = call.arguments, call.results
+            return [Load(target, buffer, at.shifted(FACTS + int(fact.number)), INT)]
         if call.function == "noted":
             fact, value = call.arguments
             word, here = names.new("word"), at.shifted(FACTS + int(fact.number))
@@ -137,5 +142,6 @@ def names_in(function: Function) -> Iterator[str]:
 def error_of(error: tuple[str, str]) -> tuple[type[Exception], str]:
     """The class of an exception, and its message."""
     name, message = error
-    kind = getattr(builtins, name, None) or getattr(np.linalg, name.rpartition(".")[2], None)
-    return kind or RuntimeError, message
+    last = name.rpartition(".")[2]
+    kinds = (getattr(home, last, None) for home in (builtins, np.linalg, errors))
+    return next(filter(None, kinds), RuntimeError), message

@@ -5,6 +5,7 @@ from typing import Any
 from ..compiler.front.iteration import takes
 from ..compiler.front.steps import Steps
 from ..compiler.numba_api import overload
+from ..errors import ArgumentError
 
 __all__ = ["steps"]
 
@@ -40,7 +41,7 @@ def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
     """
     is_number = isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0
     if not is_number and checkpoint not in ("sqrt", "binomial", None):
-        raise ValueError(
+        raise ArgumentError(
             f"checkpoint={checkpoint!r}: give 'sqrt', 'binomial', a positive integer or None"
         )
     return range(n)

@@ -8,6 +8,7 @@ import numpy as np
 from ..compiler.definitions import answer_types, holder, of_device, of_python, overloaded
 from ..compiler.front.binding import python_function
 from ..compiler.front.scalars import other_row
+from ..errors import ArgumentError
 from ..static.function import StaticFunction
 from ..transforms.custom import CustomRule
 from ..transforms.elementwise import UserElementwise
@@ -21,6 +22,12 @@ def _type_of(value: Any) -> Any:
     home = f"{getattr(value, '__module__', '')}."
     if isinstance(value, (CustomRule, StaticFunction)):
         python = python_function(value) or python_function(value.function)
+        if python is None and isinstance(value, StaticFunction):
+            raise ArgumentError(
+                "Numba calls the program of a compiled function for given arguments: write "
+                "inner = f.variant(*example).njit outside, and call inner",
+                code="NB-NJIT",
+            )
         return python and of_python(python)
     if home == "nbgrad.loops.stand_ins.":
         return of_python(value)

@@ -11,6 +11,7 @@ from ..compiler.front.arrays import assign, fresh, in_memory, lazy, require
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import INT, Array, Known, Number, Value, named_tuple
+from ..errors import coded
 from ..ir.statements import If, Raise
 from .given import Given
 from .lowered import Writer
@@ -73,7 +74,8 @@ def _room(
 
 def _of_others(variants: Sequence[Variant]) -> str:
     name = variants[0].program.name
-    return f"{name} of arrays of such lengths: {' or '.join(map(told, variants))} is needed"
+    lengths = " or ".join(map(told, variants))
+    return coded(f"{name} of arrays of such lengths: {lengths} is needed", "NB-SIZES")
 
 
 def _sizes(emit: FunctionBuilder, variant: Variant, given: Given) -> dict[str, Number]:

@@ -13,7 +13,7 @@ from typing import Any
 from ..compiler.front.syntax import Unsupported
 from ..core.memory import Argument, Origin
 from ..core.steps import ReadOnly
-from ..errors import TraceError
+from ..errors import SizesError
 from ..ir.formulas import Condition
 from ..ir.naming import Naming
 from ..ir.scalar import Expr
@@ -58,10 +58,12 @@ def _partitions(axes: Mapping[str, int]) -> list[tuple[tuple[str, ...], ...]]:
 class _Few(Naming):
     """Named sizes with few conditions: a loop whose rounds depend on a size has ever more."""
 
+    verified = False
+
     def require(self, left: int, relation: str, right: int) -> None:
         super().require(left, relation, right)
         if len(self.conditions) > _MOST_CONDITIONS:
-            raise TraceError("it depends on lengths in too many ways")
+            raise SizesError("it depends on lengths in too many ways")
 
 
 class _Formulas(Lowering):

@@ -52,6 +52,30 @@ def left(x, n):
     return np.sum(y * y)
 
 
+def headed(x, n):
+    """A loop that tests first: no exit is behind the first assignment."""
+    i = 0
+    while i < n:
+        y = x * x[i]
+        scale = 1
+        for j in range(i):
+            scale = scale * x[j]
+        i += 1
+    return np.sum(y * y) * scale
+
+
+def resumed(x, n):
+    total = 0.0
+    while n > 0:
+        n -= 1
+        slope = x[n] * (n + 1)
+        if n == 1:
+            continue
+        rest = x[n:] * slope
+        total += slope
+    return total * slope + np.sum(rest)
+
+
 def pairs(x, n):
     for i in range(n):
         both = x[i:] * 2.0, i * x[0]
@@ -74,10 +98,26 @@ def branches(x, n):
     return np.sum(y) * y[0]
 
 
+def polished(x, n):
+    """A function that returns an array, and is read in the place of its call."""
+    for k in range(n):  # noqa: B007
+        before = x.copy()
+        x = before - 0.1 * before * before
+        if np.all(np.abs(x - before) < 1e-14):
+            break
+    return x * (k + 1.0) + before
+
+
+def calls(x, n):
+    return np.sum(polished(x, n) * polished(x * x, n))
+
+
 X = np.linspace(0.3, 1.2, 4)
 
 
-@pytest.mark.parametrize("f", [nodes, views, nested, left, pairs, written, branches])
+@pytest.mark.parametrize(
+    "f", [nodes, views, nested, left, headed, resumed, pairs, written, branches, calls]
+)
 def test_slopes(f):
     value, slope = nbgrad.value_and_grad(nbgrad.njit(f))(X, 3)
     wanted = [(f(X + d, 3) - f(X - d, 3)) / 2e-6 for d in 1e-6 * np.eye(4)]
@@ -85,7 +125,9 @@ def test_slopes(f):
     np.testing.assert_allclose(slope, wanted, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("f", [nodes, views, nested, pairs, written, branches])
+@pytest.mark.parametrize(
+    "f", [nodes, views, nested, headed, resumed, pairs, written, branches, calls]
+)
 def test_a_read_without_a_value_raises(f):
     with pytest.raises(UnboundLocalError, match="not associated with a value"):
         nbgrad.grad(nbgrad.njit(f))(X, 0)

@@ -13,6 +13,9 @@ CASES: dict[str, tuple[str, str]] = {
         "for p in range(3):\n if not c > 9.0:\n  m[p, 0] *= s", "ms"),
     "a subscript that is read in a branch": (
         "for p in range(3):\n if p != 1:\n  a[k[p]] *= a[k[p]]\n  k[p] = 0", "a"),
+    "a store that nothing reads, in a branch": (
+        "for p in range(n + 2):\n if a[p] > 0.9:\n  w[k[p]] = b[p] * b[p]\n b[p] *= a[p]\n"
+        " k[p] = 0\nb[n] *= b[0]", "abw"),
     "integers that are overwritten": (
         "for p in range(3):\n b[p] /= a[k[n]]\nk[n] = 2", "ab"),
     "a variable that is read in a branch": (

@@ -14,6 +14,8 @@ from nbgrad.adjoints.reverse import value_and_cotangents
 from nbgrad.compiler.front.functions import ArrayType, Function, entry_of
 from nbgrad.compiler.llvm_function import FunctionModule, assembly
 from nbgrad.compiler.llvm_parts import MOST_LOOPS
+from nbgrad.compiler.llvm_writer import MOST_ACCESSES, MOST_LINES
+from nbgrad.compiler.machine import optimized
 from nbgrad.ir.statements import Load, Raise
 from nbgrad.ir.walk import walk
 from nbgrad.kernels import scalar
@@ -114,6 +116,40 @@ def test_functions_of_large_programs_have_few_loops():
     parts = re.findall(r"^define.*?^}", whole, re.DOTALL | re.MULTILINE)
     assert sum("nbgrad.part" in each.splitlines()[0] for each in parts) > MOST_LOOPS
     assert max(each.count(" = phi ") for each in parts) <= MOST_LOOPS
+
+
+def vectors(count: int) -> tuple[int, int]:
+    """How many times LLVM's code of a loop of so many lines computes with vectors of numbers, and
+    how many loops are marked."""
+    lines = "".join(f"  x[i] = x[i] * a + {i}.5\n" for i in range(count))
+    text = f"def f(x, a):\n for i in range(x.size):\n{lines}"
+    function = entry_of(functions_of(text)["f"], (ArrayType(DOUBLE, 1), DOUBLE)).function
+    text = assembly(function, "f")
+    module, _ = optimized(text, lambda: ())
+    return len(re.findall(r" <\d+ x double>", str(module))), text.count("inaccessiblemem")
+
+
+def test_loads_and_stores_of_large_loops_are_not_compared():
+    """LLVM vectorizes the short loop only."""
+    found, marks = vectors(4)
+    assert found and not marks
+    assert vectors(MOST_ACCESSES // 2 + 1) == (0, 1)
+
+
+def test_long_blocks_are_cut():
+    """They compute the same as a loop of short ones."""
+    body = "".join("\n " + BODIES["elements"].format(i=i) for i in range(3))
+    texts = text_of(BODIES["elements"], 501), text_of(f"for k in range(167):{body}", 1)
+    long, short = (assembly(derivative(x), "f", FunctionModule(found)) for x in texts)
+    lengths = [each.count("\n") for each in re.split(r"^\w+:$", long, flags=re.MULTILINE)]
+    assert sum(lengths) > 3 * MOST_LINES and max(lengths) < 1.3 * MOST_LINES
+    assert "aside" not in short
+    x = np.array([0.5, 0.9, 0.02])
+    (value, slope), (same, other) = (
+        nbgrad.value_and_grad(nbgrad.njit(functions_of(text)["f"]))(x, 0.5, 0.1) for text in texts
+    )
+    assert value == same
+    np.testing.assert_allclose(slope, other, rtol=1e-10)
 
 
 ROUNDS = 12

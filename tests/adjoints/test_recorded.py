@@ -8,7 +8,7 @@ from helpers.loops.calls import kinds
 
 import nbgrad
 from nbgrad.adjoints import unroll
-from nbgrad.adjoints.reverse import recorded
+from nbgrad.adjoints.told import recorded
 from nbgrad.compiler.front.functions import entry_of
 
 # What is recorded in a round of which loop: the buffer of the element, or the name of the value.
@@ -25,14 +25,14 @@ CASES = {
         " for q in range(3):\n  m[p, q] = t * w[q]\n t = 0.0", "amw", [("t", "p")]),
     "the least of three, and where it is": (
         "for p in range(3):\n if a[p] < s:\n  s = a[p]\n  n = p\n if w[p] < b[p]:\n  w[p] = b[p]\n"
-        " else:\n  w[p] = -w[p]\nreturn s * m[0, n]", "abmsw", [("s", "p"), ("w", "p")]),
+        " else:\n  w[p] = -w[p]\nreturn s * m[0, n] * w[1]", "abmsw", [("s", "p"), ("w", "p")]),
     "a path": (
         "for p in range(1, 3):\n for q in range(1, 3):\n  t = m[p - 1, q] + a[p]\n"
         "  u = m[p, q - 1] * b[q]\n  if t < u:\n   m[p, q] = t\n  else:\n   m[p, q] = u\n"
         "return m[2, 2]", "abm", []),
     "a search for an index": (
         "for p in range(3):\n q = 0\n while q < 2 and b[q] < a[p]:\n  q += 1\n"
-        " w[p] = m[p, q] * w[p]", "mw", [("q", "p"), ("w", "p")]),
+        " w[p] = m[p, q] * w[p]\nreturn w[0] * w[1]", "mw", [("q", "p"), ("w", "p")]),
     "elements that are cleared, then summed": (
         "for p in range(2):\n for q in range(3):\n  b[q] = 0.0\n  for r in range(3):\n"
         "   b[q] += m[q, r] * a[r]\n for q in range(3):\n  a[q] = b[q] * b[q]", "abm",

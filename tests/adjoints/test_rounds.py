@@ -8,7 +8,8 @@ from numba import prange
 
 import nbgrad
 from nbgrad.adjoints import spreads
-from nbgrad.adjoints.reverse import recorded, value_and_cotangents
+from nbgrad.adjoints.reverse import value_and_cotangents
+from nbgrad.adjoints.told import recorded
 from nbgrad.compiler.front.functions import ArrayType, entry_of
 from nbgrad.ir.spread import Spread
 from nbgrad.ir.walk import walk

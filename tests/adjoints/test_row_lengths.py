@@ -44,7 +44,7 @@ def drawn(u, w, n, dt):
     for i in range(u.shape[0]):
         for j in range(u.shape[1]):
             w[i, 0] += u[i, j] * w[i, 1] * dt
-    for i in range(u.shape[0]):
+    for i in range(1, u.shape[0]):
         total += w[i, 0] * w[i, 1]
     return total
 """

@@ -5,6 +5,7 @@
 import math
 import subprocess
 import sys
+from functools import cache
 from typing import Any
 
 import numba
@@ -13,6 +14,7 @@ import pytest
 from checkers import arithmetic
 from checkers.functions import runnable
 from helpers.children import environment
+from helpers.daily import pairs
 from helpers.loops.calls import Bent, Pulled, directions, is_array, kinds
 from helpers.loops.checkpointed import checkpointed
 
@@ -28,13 +30,14 @@ SCHEDULES = {
 }
 NAMES = [f.__name__ for f, _, _ in PLAIN]
 LENGTHS = (0, 1, 2, 3, 10, 131, 300)
-each = pytest.mark.parametrize("i", range(len(PLAIN)), ids=NAMES)
-each_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
+
+
+made = cache(Reverse)
 
 
 def reverse(case, count):
     function, wrt, args = case
-    return Reverse(function, kinds([*args, 1, 1]), wrt), [*args, count, 1]
+    return made(function, kinds([*args, 1, 1]), wrt), [*args, count, 1]
 
 
 def same(x, y):
@@ -48,9 +51,9 @@ def differentiated(case, n, k):
     return Pulled(maker, args)
 
 
-@each_schedule
-@each
-def test_gradients_are_those_without_checkpoints(i, schedule):
+@pytest.mark.parametrize(("name", "schedule"), pairs(NAMES, [*SCHEDULES]))
+def test_gradients_are_those_without_checkpoints(name, schedule):
+    i = NAMES.index(name)
     for n in LENGTHS:
         expected = differentiated(PLAIN[i], n, 1)
         for k in (1, 2, 3, 7, 50, 1000) if schedule == "equal" else (1,):
@@ -61,8 +64,9 @@ def test_gradients_are_those_without_checkpoints(i, schedule):
             assert all(np.all(np.isfinite(x)) for x in expected.gradient.values())
 
 
-@each_schedule
-@pytest.mark.parametrize("name", ["numbers", "stencil", "arrays_made", "outer"])
+@pytest.mark.parametrize(
+    ("name", "schedule"), pairs(["numbers", "stencil", "arrays_made", "outer"], [*SCHEDULES])
+)
 def test_second_derivatives(name, schedule):
     """Forward over reverse, and reverse over forward, which has the tangents in its states."""
     n, i = 11, NAMES.index(name)
@@ -111,7 +115,7 @@ def interpreted(case, n, k, monkeypatch):
 def freed(key):
     """Free a record; how many words were written."""
     count = len(arithmetic._memory[key]) if key else 0
-    arithmetic._freed(key)
+    arithmetic.freed(key)
     return count
 
 

@@ -3,6 +3,7 @@ gradients."""
 
 import numpy as np
 import pytest
+from helpers.daily import pairs
 from helpers.loops.calls import (
     Bent,
     Pulled,
@@ -60,10 +61,13 @@ def test_tangents_agree_with_differences(function, wrt, args):
             close(pushed.array_dots[i], (up_arrays[i] - down_arrays[i]) / (2 * eps), 1e-6)
 
 
-@each
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_tangents_and_cotangents_are_adjoint(function, wrt, args, dtype):
+@pytest.mark.parametrize(("name", "dtype"), [
+    *((name, np.float64) for name in names(EVERY)),
+    *pairs(names(EVERY), [np.float32], of=3),
+])  # fmt: skip
+def test_tangents_and_cotangents_are_adjoint(name, dtype):
     """<J v, w> = <v, J' w>, where arrays that are written are results, too."""
+    function, wrt, args = EVERY[names(EVERY).index(name)]
     args = [x.astype(dtype) if is_array(x) else x for x in args]
     v = directions(args, wrt)
     forward, reverse = Forward(function, kinds(args), wrt), Reverse(function, kinds(args), wrt)
@@ -79,14 +83,20 @@ def test_tangents_and_cotangents_are_adjoint(function, wrt, args, dtype):
 
 
 SCALAR = [case for case in EVERY if case[0].__name__ != "two_results"]
-each_scalar = pytest.mark.parametrize(
-    ("function", "wrt", "args"),
-    SCALAR,
-    ids=[f"{f.__name__}{i}" for i, (f, _, _) in enumerate(SCALAR)],
-)
 
 
-@each_scalar
+def scalar(of):
+    """One of every `of` programs each time, and the others with the long tests."""
+    return pytest.mark.parametrize(
+        ("function", "wrt", "args"),
+        [
+            pytest.param(*case, id=name, marks=() if i % of == 0 else pytest.mark.full)
+            for i, (case, name) in enumerate(zip(SCALAR, names(SCALAR), strict=True))
+        ],
+    )
+
+
+@scalar(1)
 def test_hessian_vector_products(function, wrt, args):
     """Against differences of gradients, against reverse over forward, and symmetric."""
     u, v = directions(args, wrt), directions(args, wrt, 1)
@@ -105,7 +115,7 @@ def test_hessian_vector_products(function, wrt, args):
     close(left, right, 1e-11, max(scale, 1.0))
 
 
-@each_scalar
+@scalar(2)
 def test_reverse_over_forward_is_forward_over_reverse(function, wrt, args):
     u = directions(args, wrt)
     forward = Forward(function, kinds(args), wrt)
@@ -117,7 +127,7 @@ def test_reverse_over_forward_is_forward_over_reverse(function, wrt, args):
         close(back.gradient[i], expected[i], 1e-11)
 
 
-@each_scalar
+@scalar(3)
 def test_third_derivatives(function, wrt, args):
     u = directions(args, wrt)
     second = Forward(Reverse(function, kinds(args), wrt), (), wrt)
@@ -143,7 +153,7 @@ def test_third_derivatives(function, wrt, args):
         close(dot, (up[i] - down[i]) / (2 * eps), 2e-5)
 
 
-@each_scalar
+@scalar(1)
 def test_reverse_over_reverse(function, wrt, args):
     """The same as forward over reverse, or refused by name where there is a record."""
     u = directions(args, wrt)
@@ -156,7 +166,7 @@ def test_reverse_over_reverse(function, wrt, args):
         _ = second.made
     except NoRuleError as refused:
         assert "take forward mode of it" in str(refused)
-        assert function.__name__ not in ("jacobi", "sweeps", "products")
+        assert function.__name__ not in ("jacobi", "gauss_seidel", "products")
         return
     expected = Bent(Forward(reverse, (), wrt), args, u).product
     seeds = [0.0, *(u[i] for i in wrt if not is_array(args[i]))]

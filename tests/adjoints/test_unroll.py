@@ -5,6 +5,7 @@ import pytest
 from fuzz.derivatives.checking import check, compiled
 from fuzz.derivatives.drawing import Drawn
 
+import nbgrad
 from nbgrad.adjoints.reverse import value_and_cotangents
 from nbgrad.ir.statements import For
 from nbgrad.ir.walk import walk
@@ -82,3 +83,38 @@ def test_loops_of_few_rounds_are_written_out(text, count):
     made = value_and_cotangents(function, ("u", "w", "dt"), lengths)
     loops = [x for x in walk(made.body) if isinstance(x, For)]
     assert len([x for x in loops if isinstance(x.stop, int)]) == count
+
+
+def turned(angles, x):
+    """Products of small matrices that each round makes: elements of them are known, and a product
+    reads them from memory."""
+    total = np.zeros((angles.size, 2))
+    for i in range(angles.size):
+        turn = np.eye(2)
+        turn[0, 0] = turn[1, 1] = np.cos(angles[i])
+        turn[0, 1] = np.sin(angles[i])
+        point = np.zeros((1, 2))
+        point[0, 0] = x[i]
+        total[i, :] = (point @ turn)[0]
+    return np.sum(total)
+
+
+def scaled(angles, x):
+    total = np.zeros((angles.size, 1))
+    for i in range(angles.size):
+        one = np.zeros((1, 1))
+        one[0, 0] = x[i]
+        factor = np.zeros((1, 1))
+        factor[0, 0] = angles[i]
+        total[i, :] = (one @ factor)[0]
+    return np.sum(total)
+
+
+def test_products_of_matrices_that_each_round_makes():
+    angles, x = np.array([0.3, 0.6, 0.9]), np.array([1.0, -0.5, 2.0])
+    sines, cosines = np.sin(angles), np.cos(angles)
+    slopes = nbgrad.grad(nbgrad.njit(turned), (0, 1))(angles, x)
+    np.testing.assert_allclose(slopes[0], x * (cosines - sines), rtol=1e-13)
+    np.testing.assert_allclose(slopes[1], cosines + sines, rtol=1e-13)
+    slopes = nbgrad.grad(nbgrad.njit(scaled), (0, 1))(angles, x)
+    np.testing.assert_allclose(slopes, [x, angles], rtol=1e-13)

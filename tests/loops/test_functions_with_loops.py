@@ -81,7 +81,8 @@ def test_given_signatures():
 
 def test_arguments_by_name_and_defaults():
     x = nbgrad.track(3.0)
-    power(x).backward()
+    result: Any = power(x)
+    result.backward()
     assert x.grad == 6.0
     assert nbgrad.grad(power)(3.0) == 6.0
     assert nbgrad.grad(power)(3.0, n=3) == 27.0
@@ -220,8 +221,9 @@ def test_refusals_name_function_and_line():
         nbgrad.grad(nbgrad.njit(scope["g"]))(2.0)
     with pytest.raises(nbgrad.NoRuleError, match="an argument of type complex"):
         nbgrad.grad(power)(2.0 + 1j)
+    n: Any = [1, 2]
     with pytest.raises(nbgrad.NoRuleError, match="list"):
-        power(nbgrad.track(2.0), [1, 2])
+        power(nbgrad.track(2.0), n)
 
 
 def test_integers_have_no_gradient():
@@ -232,8 +234,9 @@ def test_integers_have_no_gradient():
 
 
 def test_wrong_uses():
+    number: Any = 3.0
     with pytest.raises(TypeError, match="not a function"):
-        nbgrad.njit(parallel=False)(3.0)
+        nbgrad.njit(parallel=False)(number)
     with pytest.raises(nbgrad.DimensionMismatch, match="needs one number"):
         nbgrad.grad(nbgrad.njit(lambda x: (x, x)))(2.0) if False else nbgrad.grad(pushed)(
             np.ones(2)

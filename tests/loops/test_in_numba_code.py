@@ -105,6 +105,12 @@ def test_what_is_not_compiled_is_refused_with_the_way_round():
         numba.njit(lambda x: special.softmax(x, axis=1))(X)
 
 
+def test_a_compiled_gradient_is_refused_with_the_way_round():
+    slope = nbgrad.compile(nbgrad.grad(lambda x: x * x))
+    with pytest.raises(numba.TypingError, match=r"inner = f\.variant\(\*example\)\.njit"):
+        numba.njit(lambda x: slope(x))(1.0)
+
+
 def test_nothing_is_made_before_numba_asks():
     code = (
         "import nbgrad, nbgrad.special\n"

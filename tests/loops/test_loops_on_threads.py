@@ -239,9 +239,8 @@ def test_rounds_that_add_to_the_same_elements():
     rng = np.random.default_rng(23)
     x, w, places = rng.normal(size=40_000), 0.7, rng.integers(0, 50, 40_000)
     f = nbgrad.njit(histogram)
-    (value, by_x, by_w), pieces = on_threads(
-        lambda: (lambda v, g: (v, *g))(*nbgrad.value_and_grad(f, (0, 1))(x, w, places))
-    )
+    both: Any = nbgrad.value_and_grad(f, (0, 1))
+    (value, by_x, by_w), pieces = on_threads(lambda: (lambda v, g: (v, *g))(*both(x, w, places)))
     assert pieces > 2
     np.testing.assert_allclose(value, f(x, w, places), rtol=1e-13)
     sums = np.bincount(places, np.sin(x) * w, 50)

@@ -2,33 +2,33 @@
 
 import numpy as np
 import pytest
-from helpers.loops.kernels import burgers, garch, sweeps
+from helpers.loops.kernels import burgers, garch, gauss_seidel
 
 import nbgrad
 
 
 def test_the_source_has_the_lines_of_the_user():
-    f = nbgrad.njit(sweeps)
+    f = nbgrad.njit(gauss_seidel)
     with pytest.raises(nbgrad.TraceError, match="call it"):
         _ = f.source
     f(np.ones((3, 4)), 2)
-    first = sweeps.__code__.co_firstlineno
-    assert f"# {first + 1}: for t in range(n):" in f.source
+    first = gauss_seidel.__code__.co_firstlineno
+    assert f"# {first + 1}: for _ in range(sweeps):" in f.source
     assert f"# {first + 4}: a[i, j] = (a[i - 1, j] + a[i + 1, j]" in f.source
     compile(f.source, "source", "exec")
     assert "a_bar[" in f.source
 
 
 def test_the_plan_says_what_is_recorded():
-    f = nbgrad.njit(sweeps)
+    f = nbgrad.njit(gauss_seidel)
     nbgrad.grad(f)(np.ones((3, 4)), 2)
-    line = sweeps.__code__.co_firstlineno
+    line = gauss_seidel.__code__.co_firstlineno
     assert f.plan.splitlines()[1:] == [
         "nothing is recorded: the reverse sweep finds all that it reads",
-        "rounds of t run on one thread: they may read and write the same element of a "
-        f"({line + 1}: for t in range(n):)",
-        "rounds of i run on one thread: each may add several times to s: add once, or use prange, "
-        f"which may change the order of the sum ({line + 6}: for i in range(a.shape[0]):)",
+        "rounds of _ run on one thread: they may read and write the same element of a "
+        f"({line + 1}: for _ in range(sweeps):)",
+        "rounds of i run on one thread: each may add several times to total: add once, or use "
+        f"prange, which may change the order of the sum ({line + 6}: for i in range(a.shape[0]):)",
     ]
     f = nbgrad.njit(garch)
     nbgrad.grad(f, argnums=(0, 1))(np.full(3, 0.2), np.ones(4))
@@ -43,7 +43,7 @@ def test_the_plan_says_what_is_recorded():
     f = nbgrad.njit(burgers)
     nbgrad.grad(f)(np.ones(9), np.zeros(9), 3, 0.1)
     line = burgers.__code__.co_firstlineno
-    assert f.plan.splitlines()[1] == "each round of t, i: 8 bytes"
+    assert f.plan.splitlines()[1] == "each round of _, i: 8 bytes"
     assert "the element of u that is overwritten, which is read before" in f.plan
     assert f"({line + 6}: " in f.plan
 

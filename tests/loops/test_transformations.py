@@ -2,7 +2,7 @@
 with differences and with each other."""
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -221,3 +221,23 @@ def test_a_tracked_call_is_one_op():
     assert type(value) is nbgrad.TrackedArray
     (2.0 * value).backward()
     np.testing.assert_allclose(x.grad, 2.0 * nbgrad.grad(energy_of)(x.data), rtol=1e-12)
+
+
+def test_errors_of_calls_name_the_function_and_the_way_round():
+    @nbgrad.njit
+    def powers(x, n, table=None):
+        s = 0.0
+        for i in range(n):
+            s += x[i] ** 2 if table is None else table[i]
+        return s
+
+    x, slope = np.ones(3), cast(Any, nbgrad.grad(powers))
+    with pytest.raises(TypeError, match=r"powers: missing a required argument: 'n' \("):
+        slope(x)
+    with pytest.raises(TypeError, match="powers: too many positional arguments"):
+        slope(x, 2, None, 4)
+    with pytest.raises(TypeError, match=r"argument 1 holds no float.* by keyword, as a constant"):
+        nbgrad.vjp(powers, x, 2)
+    np.testing.assert_array_equal(nbgrad.vjp(powers, x, n=2)[1](1.0)[0], [2.0, 2.0, 0.0])
+    with pytest.raises(nbgrad.NoRuleError, match="an element of 'abc', which is no array or tuple"):
+        nbgrad.grad(powers)(x, 2, "abc")
