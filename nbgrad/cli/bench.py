@@ -9,7 +9,7 @@ import typer
 from nbgrad.bench.board import measure
 from nbgrad.bench.processes import BenchError
 from nbgrad.bench.workloads import workloads
-from nbgrad.bench.writing import PAGE, PICTURE, write
+from nbgrad.bench.writing import BARS, PAGE, PICTURE, write
 from nbgrad.experiments.exits import complain
 from nbgrad.experiments.outputs import prepare
 from nbgrad.experiments.progress import progress
@@ -50,7 +50,7 @@ def bench(
     The value and gradients of each workload are checked against gradients
     derived by hand, and then timed on one thread, followed by times for
     different sizes and first calls with an empty cache. The results are written
-    to [bold]board.html[/], board.md, board.csv and board.png.
+    to [bold]board.html[/], board.md, board.csv, board.png and speed.png.
 
     [bold]nbgrad bench --quick[/]
     [bold]nbgrad bench W5 W6 --peers[/]
@@ -77,9 +77,12 @@ def bench(
     except (BenchError, OSError) as error:
         return complain(str(error))
     if pictures:
+        from nbgrad.bench.bars import draw_bars
         from nbgrad.bench.picture import draw
 
         draw(board, out / PICTURE)
+        named = {workloads[name].what: row for name, row in board.times.items() if row}
+        draw_bars(named, out / BARS)
     write(board, out, pictures)
     who = board.contestants
     rows = [

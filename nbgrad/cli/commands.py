@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from nbgrad import __version__
-from nbgrad.cli import bench, experiments, upkeep
+from nbgrad.cli import bench, experiments, explain, profiler, upkeep
 from nbgrad.experiments import compile_report
 from nbgrad.experiments.groups import Group
 
@@ -18,8 +18,10 @@ app = typer.Typer(
 )
 app.add_typer(experiments.app, name="run")
 upkeep.add_to(app)
+explain.add_to(app)
 compile_report.add_to(app)
 bench.add_to(app)
+profiler.add_to(app)
 
 
 def _show_version(wanted: bool) -> None:
@@ -37,14 +39,17 @@ def nbgrad(
 ) -> None:
     """Automatic differentiation for NumPy and Numba.
 
-    This command runs experiments and benchmarks, and manages the kernel cache:
+    This command runs experiments and benchmarks, profiles programs, and manages
+    the kernel cache:
 
     [bold]nbgrad run digits[/]   trains a network on handwritten digits
     [bold]nbgrad run --list[/]   lists all experiments
     [bold]nbgrad run all[/]      runs all of them and writes a report
     [bold]nbgrad compile-report moons[/]  shows a compiled program
+    [bold]nbgrad profile fit.py[/]  tells where the time of a program goes
     [bold]nbgrad bench --quick[/]  compares with hand-written code
     [bold]nbgrad warmup[/]       compiles the common kernels
     [bold]nbgrad config[/]       shows versions, cache folder, BLAS and threads
     [bold]nbgrad cache info[/]   shows the contents of the kernel cache
+    [bold]nbgrad explain NB-RULE[/]  explains the code at the end of an error
     """
