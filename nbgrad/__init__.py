@@ -14,8 +14,11 @@ from . import stopping as stopping  # first, to handle Ctrl-C during the imports
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .errors import MissingAttribute
 from .runtime.gc_freeze import into_oldest_generation as _into_oldest_generation
+from .runtime.interpreter import require_gil as _require_gil
 
+_require_gil()
 with _into_oldest_generation():
     from . import random as random
     from .check import check_grads
@@ -101,6 +104,7 @@ if TYPE_CHECKING:
     from .misc.operators import make_jvp as make_jvp
     from .misc.operators import make_vjp as make_vjp
     from .misc.operators import vector_jacobian_product as vector_jacobian_product
+    from .profiling.profile import profile as profile
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 
@@ -169,6 +173,7 @@ __all__ = [
     "njit",
     "no_tracking",
     "print_tree",
+    "profile",
     "pullback",
     "pushforward",
     "r_",
@@ -214,6 +219,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     if name in _AUTOGRADS:
         return getattr(import_module(".misc.operators", __name__), name)
+    if name == "profile":
+        return import_module(".profiling", __name__).profile
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")

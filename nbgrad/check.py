@@ -8,7 +8,15 @@ import numpy as np
 from .core.array import Array
 from .core.modes import no_tracking
 from .core.primitive import shape_of
-from .errors import DimensionMismatch, require_unmasked
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DimensionMismatch,
+    GradientMismatch,
+    NoFloatError,
+    ResultError,
+    require_unmasked,
+)
 from .transforms import grad, jvp, trees
 from .transforms.direct import callee
 from .values.track import track
@@ -21,7 +29,7 @@ _STEP = 4e-3
 
 
 def check_grads(
-    f: Callable,
+    f: Callable[..., Any],
     args: Sequence[Any],
     modes: Sequence[str] = ("reverse",),
     order: int = 1,
@@ -50,19 +58,19 @@ def check_grads(
     """
     unknown = set(modes) - {"reverse", "forward"}
     if unknown or order < 1:
-        raise ValueError(
+        raise ArgumentError(
             f"check_grads: unknown modes {sorted(unknown)} or order {order}: use the modes "
             "'reverse' and 'forward' and an order of at least 1"
         )
     trees.require_function("check_grads", f)
     f = callee(f)
     if not isinstance(args, (tuple, list)):
-        raise TypeError("check_grads: args must be a tuple, as in check_grads(f, (x,))")
+        raise ArgumentTypeError("check_grads: args must be a tuple, as in check_grads(f, (x,))")
     rng = np.random.default_rng(seed)
     leaves, rebuild = trees.flatten(list(args))
     places = [i for i, leaf in enumerate(leaves) if trees.is_differentiable(leaf)]
     if not places:
-        raise TypeError(
+        raise NoFloatError(
             f"check_grads: the arguments hold no float to differentiate; {trees.no_floats(leaves)}"
         )
     for i in places:
@@ -84,7 +92,7 @@ def _projected(f: Callable, values: list, rng: np.random.Generator) -> Callable:
         outputs, _ = trees.flatten(f(*map(track, values)))
     for output in outputs:
         if not isinstance(output, (Array, np.ndarray, np.generic, float, int)):
-            raise TypeError(
+            raise ResultError(
                 f"check_grads: the function returned a {type(output).__name__}, not an array"
             )
     weights = [rng.normal(size=shape_of(output)) for output in outputs]
@@ -155,7 +163,7 @@ def _compare(derivative, difference, scale: float, rtol: float, what: str) -> No
             int(np.argmax(np.where(np.isnan(error), np.inf, error))), bad.shape
         )
         index = tuple(map(int, worst))
-        raise AssertionError(
+        raise GradientMismatch(
             f"check_grads: the {what} is {float(derivative[index]):.12g} at index {index}, but "
             f"finite differences give {float(difference[index]):.12g}; the largest derivative is "
             f"{scale:.3g}"

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from .control import scan
-from .errors import TraceError
+from .errors import ArgumentError, EagerOnlyError
 from .runtime.lines import user_line
 from .static.trace.record import is_recording
 from .transforms import gradient, trees
 
 
-def descend(f: Callable, lr: float, *args) -> tuple:
+def descend(f: Callable[..., Any], lr: float, *args: Any) -> tuple[Any, ...]:
     """Return the arguments after one step of gradient descent on the scalar function `f`.
 
     Arguments:
@@ -36,12 +36,12 @@ def descend(f: Callable, lr: float, *args) -> tuple:
 
 
 def minimize(
-    f: Callable,
-    *args,
+    f: Callable[..., Any],
+    *args: Any,
     niters: int = 20,
     lr: float = 0.01,
     callback: Callable[..., Any] | None = None,
-) -> tuple:
+) -> tuple[Any, ...]:
     """Return the path of each argument over `niters` steps of gradient descent on `f`.
 
     The first axis of a path holds the values after each step, without the initial value, so
@@ -61,10 +61,10 @@ def minimize(
     array([1.5  , 2.25 , 2.625])
     """
     if niters < 0:
-        raise ValueError(f"minimize: niters is {niters}; it must not be negative")
+        raise ArgumentError(f"minimize: niters is {niters}; it must not be negative")
     if is_recording():
         if callback is not None:
-            raise TraceError(
+            raise EagerOnlyError(
                 "minimize: a compiled loop cannot call a Python callback: use the paths that it "
                 "returns" + user_line()
             )

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import ArgumentTypeError
 from .runtime.kinds import is_a
 
 
@@ -237,7 +238,7 @@ def print_tree(x: TrackedReal) -> str:
        └─ + data: 6.91 grad: None
     """
     if not isinstance(x, TrackedReal):
-        raise TypeError(f"print_tree: x must be a tracked number, not a {type(x).__name__}")
+        raise ArgumentTypeError(f"print_tree: x must be a tracked number, not a {type(x).__name__}")
     lines = [f"{x.name} data: {x.data} grad: {x.grad}".strip()]
     stack = _branches(x, "")
     while stack:

@@ -19,7 +19,7 @@ import numpy as np
 
 from .core.array import Array
 from .core.primitive import Primitive, bind, shape_of
-from .errors import TraceError
+from .errors import ArgumentError, ArgumentTypeError, DrawnError, EmptyError
 from .rules import draws
 from .rules.index import index_of
 from .runtime.kinds import is_a
@@ -34,20 +34,24 @@ def key(seed: int) -> np.ndarray:
     """Return the initial state for a seed, an integer of up to 64 bits.
 
     Raises TypeError if the seed is not an integer, ValueError if it has more than 64 bits.
+
+    >>> nbgrad.random.key(7)
+    array([7, 0])
     """
     if isinstance(seed, Array):
-        raise TraceError(
+        raise DrawnError(
             "random.key: the seed is traced: create the key outside of the function and pass it in"
             + user_line()
         )
     try:
         seed = operator.index(seed)
     except TypeError:
-        raise TypeError(
-            f"random.key: the seed must be an integer, not a {type(seed).__name__}"
+        raise ArgumentTypeError(
+            f"random.key: the seed must be an integer, not a {type(seed).__name__}",
+            code="NB-RANDOM",
         ) from None
     if not -(2**63) <= seed < 2**64:
-        raise ValueError(f"random.key: the seed {seed} has more than 64 bits")
+        raise ArgumentError(f"random.key: the seed {seed} has more than 64 bits", code="NB-RANDOM")
     return np.array([seed - 2**64 if seed >= 2**63 else seed, 0], np.int64)
 
 
@@ -66,7 +70,12 @@ def uniform(state: Any, shape: Any = (), low: Any = 0.0, high: Any = 1.0) -> tup
 
 
 def normal(state: Any, shape: Any = (), mean: Any = 0.0, std: Any = 1.0) -> tuple[Any, Any]:
-    """Draw float64 normal numbers. `mean` and `std` may be tracked and are broadcast."""
+    """Draw float64 normal numbers. `mean` and `std` may be tracked and are broadcast.
+
+    >>> state, x = nbgrad.random.normal(nbgrad.random.key(0), 1000, mean=3.0)
+    >>> bool(abs(x.mean() - 3.0) < 0.2)
+    True
+    """
     if is_a(mean, _NUMBERS) and is_a(std, _NUMBERS):
         return _drawn("normal", draws.normal, state, shape, mean=float(mean), std=float(std))
     after, out = _drawn("normal", draws.normal, state, shape, mean=0.0, std=1.0)
@@ -82,7 +91,7 @@ def _drawn(op: str, row: Primitive, state: Any, shape: Any, **params: float) -> 
 def _affine(op: str, shift: Any, scale: Any, draws: Any) -> Any:
     out = shift + scale * draws
     if shape_of(out) != shape_of(draws):
-        raise ValueError(
+        raise ArgumentError(
             f"random.{op}: parameters of shape {shape_of(out)} do not broadcast to the shape "
             f"{shape_of(draws)}{user_line()}"
         )
@@ -105,17 +114,21 @@ def choice(state: Any, a: Any, shape: Any = (), replace: bool = True) -> tuple[A
     """Draw rows of the array `a`, or of 0 ... a-1 for an integer, with equal probabilities.
 
     Raises ValueError if `a` is empty, or if `replace` is false and `shape` has more elements.
+
+    >>> state, rows = nbgrad.random.choice(nbgrad.random.key(0), 10, 4, replace=False)
+    >>> len(set(rows.tolist()))
+    4
     """
     n, shape = _population("choice", a), _shape("choice", shape)
     count = math.prod(shape)
     if n == 0 and count:
-        raise ValueError("random.choice: a is empty" + user_line())
+        raise EmptyError("random.choice: a is empty" + user_line())
     if replace:
         after = _after(state, (count + 1) // 2)
         picked = bind(draws.integers, _state("choice", state), shape=shape, high=n)
     else:
         if count > n:
-            raise ValueError(
+            raise ArgumentError(
                 f"random.choice: {count} draws of {n} without replacement: draw at most {n}, or "
                 f"use replace=True{user_line()}"
             )
@@ -138,9 +151,10 @@ def _state(op: str, state: Any) -> Any:
             else f"a {type(state).__name__}"
             + (f" of shape {shape_of(state)}" if hasattr(state, "shape") else "")
         )
-        raise TypeError(
+        raise ArgumentTypeError(
             f"random.{op}: the state is {what}: start with nbgrad.random.key(seed), and pass the "
-            f"state that each call returns to the next one{user_line()}"
+            f"state that each call returns to the next one{user_line()}",
+            code="NB-RANDOM",
         )
     return state if isinstance(state, Array) else np.asarray(state)
 
@@ -153,23 +167,23 @@ def _shape(op: str, shape: Any) -> tuple[int, ...]:
     try:
         shape = tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
     except TypeError:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"random.{op}: the shape must be an integer or a tuple of integers, not "
             f"{shape!r}{user_line()}"
         ) from None
     if any(n < 0 for n in shape):
-        raise ValueError(f"random.{op}: the shape {shape} has a negative length{user_line()}")
+        raise ArgumentError(f"random.{op}: the shape {shape} has a negative length{user_line()}")
     return shape
 
 
 def _population(op: str, x: Any) -> int:
     if is_a(x, (int, np.integer)):
         if x < 0:
-            raise ValueError(f"random.{op}: {x} is negative{user_line()}")
+            raise ArgumentError(f"random.{op}: {x} is negative{user_line()}")
         return int(x)
     shape = shape_of(x)
     if not shape:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"random.{op}: pass an integer or an array with at least one axis{user_line()}"
         )
     return shape[0]

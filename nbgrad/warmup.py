@@ -8,8 +8,10 @@ import numpy as np
 
 from .compiler.kernel import DISABLED, stats
 from .core.primitive import Primitive, bind
+from .errors import DtypeError
 from .kernels import gemm
 from .rules.families import Elementwise, Interval
+from .runtime.progress import Bar
 from .values.track import track
 from .values.tracked import TrackedArray
 
@@ -40,7 +42,7 @@ def warmup(
     Arguments:
         dtypes: "float64", "float32" or both.
         on_op: called for each operation as `on_op(done, total, name)`: when it starts or, with an
-            executor, when it is done.
+            executor, when it is done. Without it, a terminal or a notebook shows a bar.
         executor: a process pool that shares the work, such as
             ``ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))``. By default,
             this process compiles all kernels, and can use them without loading.
@@ -53,21 +55,22 @@ def warmup(
     """
     kinds = [_float_type(dtype).name for dtype in dtypes]
     work = [(kind, primitive.name) for kind in kinds for primitive in _sampled()]
-    tell = on_op or (lambda done, count, name: None)
     total = Counter(compiled=0, loaded=0)
-    if executor is None:
-        for done, (kind, name) in enumerate(work):
-            tell(done, len(work), name)
-            total.update(_warmed(kind, name))
-    else:
-        from concurrent.futures import as_completed  # not needed at import
+    with Bar(len(work), on_op is None) as bar:
+        tell = on_op or (lambda done, count, name: bar.update(done, name))
+        if executor is None:
+            for done, (kind, name) in enumerate(work):
+                tell(done, len(work), name)
+                total.update(_warmed(kind, name))
+        else:
+            from concurrent.futures import as_completed  # not needed at import
 
-        # The longest first, so that all processes end at about the same time.
-        work.sort(key=lambda item: -len([*_calls(*item)]))
-        tasks = {executor.submit(_warmed, *item): item[1] for item in work}
-        for done, task in enumerate(as_completed(tasks)):
-            tell(done, len(work), tasks[task])
-            total.update(task.result())
+            # The longest first, so that all processes end at about the same time.
+            work.sort(key=lambda item: -len([*_calls(*item)]))
+            tasks = {executor.submit(_warmed, *item): item[1] for item in work}
+            for done, task in enumerate(as_completed(tasks)):
+                tell(done, len(work), tasks[task])
+                total.update(task.result())
     return dict(total)
 
 
@@ -167,5 +170,5 @@ def _make(call: Example) -> None:
 def _float_type(dtype: Any) -> np.dtype:
     kind = np.dtype(dtype)
     if kind not in (np.float64, np.float32):
-        raise TypeError(f"warmup: dtype {kind} is not supported: use float64, float32 or both")
+        raise DtypeError(f"warmup: dtype {kind} is not supported: use float64, float32 or both")
     return kind

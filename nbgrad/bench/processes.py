@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import nbgrad
-from nbgrad.errors import NbgradError
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -24,7 +23,7 @@ GRACE = 5.0
 """Seconds beyond the budget after which a process is ended that did not give up by itself."""
 
 
-class BenchError(NbgradError):
+class BenchError(Exception):
     """A process that measures failed; the message has its last line."""
 
 

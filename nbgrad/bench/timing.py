@@ -55,7 +55,7 @@ def keep_memory() -> None:
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
-        for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
+        for parameter in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD) if hasattr(libc, "mallopt") else ():
             libc.mallopt(parameter, 1 << 25)  # the most that every version takes
 
 

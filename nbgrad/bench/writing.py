@@ -12,7 +12,9 @@ from nbgrad.experiments.report import STYLE
 from .board import Board
 from .workloads import workloads
 
-PICTURE, PAGE, TEXT, TABLE = "board.png", "board.html", "board.md", "board.csv"
+PICTURE, BARS, PAGE, TEXT, TABLE = (
+    "board.png", "speed.png", "board.html", "board.md", "board.csv"
+)  # fmt: skip
 Grid = tuple[str, Sequence[str], list[list[str]]]
 """A title, a header, and rows of cells."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import current_level
 from ..core.symbols import is_recorded
-from ..errors import DimensionMismatch, TraceError
+from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch, StaticError
 from ..rules.assign import PLAIN
 from ..rules.families import FLOATS
 from ..runtime.lines import user_line
@@ -17,6 +17,7 @@ from ..static.trace.body import leaf_aval
 from ..static.trace.record import is_recording
 from ..transforms import trees
 from ..values.creation import own_constant
+from .flattening import quick_flatten
 
 VALUES = (Array, *PLAIN)
 
@@ -25,9 +26,10 @@ def require_values(op: str, what: str, leaves: Sequence) -> None:
     """Raise TypeError for a leaf that is neither a number nor an array."""
     for leaf in leaves:
         if not isinstance(leaf, VALUES):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{op}: {what} holds a {type(leaf).__name__}: only numbers and arrays are allowed; "
-                "use a closure for other values"
+                "use a closure for other values",
+                code="NB-STATE",
             )
 
 
@@ -38,7 +40,7 @@ class Carried:
         self.op, self.name = op, name_of(body)
         self.leaves, self.rebuild = trees.flatten_values(state)
         require_values(op, f"the state of {self.name}", self.leaves)
-        self._structure, self._constants = trees.structure([state]), constants(state)
+        self._quick = quick_flatten(state, exact=True)
 
     def start(self) -> list:
         """Return the leaves as arrays that the body may write to."""
@@ -49,38 +51,47 @@ class Carried:
 
         Raises DimensionMismatch or TypeError if its structure, shapes, dtypes or constants differ.
         """
+        quick = self._quick(state)
+        if quick is not None:
+            return quick
         leaves, _ = trees.flatten_values(state)
-        if trees.structure([state]) != self._structure or len(leaves) != len(self.leaves):
-            raise TypeError(
+        first = self.rebuild(self.leaves)
+        if not trees.same_structure(state, first) or len(leaves) != len(self.leaves):
+            raise ArgumentTypeError(
                 f"{self.op}: {self.name} changes the structure of the state, from "
                 f"{len(self.leaves)} leaves to {len(leaves)} or in its nesting: return a state of "
-                f"the same structure{user_line()}"
+                f"the same structure{user_line()}",
+                code="NB-STATE",
             )
         for before, after in zip(self.leaves, leaves, strict=True):
             self._require_same(before, after)
-        if constants(state) != self._constants:
-            raise TypeError(
+        if constants(state) != constants(first):
+            raise ArgumentTypeError(
                 f"{self.op}: {self.name} changes the strings or functions in its state from "
-                f"{self._constants} to {constants(state)}: they must not change{user_line()}"
+                f"{constants(first)} to {constants(state)}: they must not change{user_line()}",
+                code="NB-STATE",
             )
         return leaves
 
     def _require_same(self, before: Any, after: Any) -> None:
         if not isinstance(after, VALUES):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{self.op}: {self.name} returned a {type(after).__name__} in its state: return "
-                f"arrays and numbers{user_line()}"
+                f"arrays and numbers{user_line()}",
+                code="NB-STATE",
             )
         a, b = leaf_aval(before), leaf_aval(after)
         if a.shape != b.shape:
             raise DimensionMismatch(
                 f"{self.op}: {self.name} changes the state from shape {a.shape} to {b.shape}: "
-                f"start with the final shape, such as np.zeros({b.shape}){user_line()}"
+                f"start with the final shape, such as np.zeros({b.shape}){user_line()}",
+                code="NB-STATE",
             )
         if a.dtype != b.dtype:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{self.op}: {self.name} changes the state from {a.dtype} to {b.dtype} (shape "
-                f"{a.shape}): start with that dtype, such as 0.0 for 0, or .astype{user_line()}"
+                f"{a.shape}): start with that dtype, such as 0.0 for 0, or .astype{user_line()}",
+                code="NB-STATE",
             )
 
 
@@ -111,13 +122,13 @@ def as_bool(truth: Any) -> Any:
 def count_of(op: str, n: Any, remedy: str = "") -> int:
     """Return a number of steps. Raises TraceError if it is traced, ValueError if it is negative."""
     if isinstance(n, Array):
-        raise TraceError(
+        raise StaticError(
             f"{op}: the number of steps depends on traced values: add it to static_argnames, or "
             f"{remedy or 'use nbgrad.while_loop'}{user_line()}"
         )
     n = operator.index(n)
     if n < 0:
-        raise ValueError(f"{op}: {n} steps: the number must not be negative{user_line()}")
+        raise ArgumentError(f"{op}: {n} steps: the number must not be negative{user_line()}")
     return n
 
 

@@ -9,14 +9,15 @@ from ..core.array import Array
 from ..core.conversions import has_samples
 from ..core.primitive import shape_of
 from ..core.symbols import is_recorded
-from ..errors import DimensionMismatch, TraceError
+from ..errors import ArgumentTypeError, DimensionMismatch, TraceError
 from ..runtime.lines import user_line
 from ..static.trace.choice_row import Side, Sides, choose, sides_of
 from ..transforms import trees
+from ..transforms.transformed import Result
 from .carried import as_bool, constants, name_of, require_values
 
 
-def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
+def cond(pred: Any, f: Callable[..., Result], g: Callable[..., Result], *args: Any) -> Result:
     """Return `f(*args) if pred else g(*args)`. Only the selected function runs.
 
     Arguments:
@@ -45,7 +46,8 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
     if shape_of(pred) != ():
         raise DimensionMismatch(
             f"cond: the condition has shape {shape_of(pred)}: it must be a single value; use "
-            f"np.where to select elements, or nbgrad.vmap to select by samples{user_line()}"
+            f"np.where to select elements, or nbgrad.vmap to select by samples{user_line()}",
+            code="NB-STATE",
         )
     recorded = is_recorded(pred) or has_samples(pred)
     if not recorded:
@@ -70,15 +72,17 @@ def cond(pred: Any, f: Callable, g: Callable, *args: Any) -> Any:
     sides, operands = sides_of((side(f), side(g)), name_of(f), leaves)
     (one, rebuild_result), (other, _) = built
     same = len(sides.programs[0].outputs) == len(sides.programs[1].outputs)
-    if not same or trees.structure([one]) != trees.structure([other]):
-        raise TypeError(
+    if not same or not trees.same_structure(one, other):
+        raise ArgumentTypeError(
             f"cond: {_both(f, g)} return different structures, {trees.describe(one)} and "
-            f"{trees.describe(other)}; return the same structure from both{user_line()}"
+            f"{trees.describe(other)}; return the same structure from both{user_line()}",
+            code="NB-STATE",
         )
     if constants(one) != constants(other):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"cond: {_both(f, g)} return {constants(one)} and {constants(other)}: strings and "
-            f"functions in the results must be the same{user_line()}"
+            f"functions in the results must be the same{user_line()}",
+            code="NB-STATE",
         )
     _require_alike(f, g, *sides.programs)
     written = _written(sides, arrays)
@@ -112,13 +116,15 @@ def _require_apart(f: Callable, g: Callable, written: list, leaves: list) -> Non
         if not isinstance(x, Array):
             raise TraceError(
                 f"cond: {_both(f, g)}: one of them writes to a plain array, which a recorded "
-                f"program cannot modify: pass np.asarray(x, like=y) with a traced y{user_line()}"
+                f"program cannot modify: pass np.asarray(x, like=y) with a traced y{user_line()}",
+                code="NB-WRITE",
             )
         owners = [id(memory.base_of(y)[0]) for y in leaves if isinstance(y, Array)]
         if owners.count(id(memory.base_of(x)[0])) > 1:
             raise TraceError(
                 f"cond: {_both(f, g)}: one of them writes to an array that is passed twice, or is "
-                f"a view of another argument: pass it once{user_line()}"
+                f"a view of another argument: pass it once{user_line()}",
+                code="NB-WRITE",
             )
 
 
@@ -128,12 +134,14 @@ def _require_alike(f: Callable, g: Callable, one: Any, other: Any) -> None:
         if x.shape != y.shape:
             raise DimensionMismatch(
                 f"cond: {_both(f, g)} return shapes {x.shape} and {y.shape}; return the same shape "
-                f"from both, for example with np.broadcast_to{user_line()}"
+                f"from both, for example with np.broadcast_to{user_line()}",
+                code="NB-STATE",
             )
         if x.dtype != y.dtype:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"cond: {_both(f, g)} return {x.dtype} and {y.dtype} (shape {x.shape}); return the "
-                f"same dtype from both: write 0.0 for 0, or use .astype{user_line()}"
+                f"same dtype from both: write 0.0 for 0, or use .astype{user_line()}",
+                code="NB-STATE",
             )
 
 

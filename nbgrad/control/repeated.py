@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.memory import Argument
-from ..errors import DimensionMismatch, GraphError
+from ..errors import ArgumentTypeError, DimensionMismatch, GraphError, SampleMismatch
 from ..rules.assign import explaining_at
 from ..rules.layout import stack
 from ..runtime.kinds import is_a
@@ -17,7 +17,8 @@ from ..static.trace.body import recorded
 from ..static.trace.loop_row import run_loop
 from ..transforms import trees
 from ..values.graph import tick
-from .carried import Carried, arrays, count_of, is_traced
+from .carried import Carried, arrays, count_of, is_traced, name_of
+from .flattening import quick_flatten
 from .spans import lengths, nodes_of, separate, span
 
 
@@ -85,22 +86,33 @@ def scan(
 
 @dataclass
 class _Steps:
-    """The steps of a loop on flat states and xs. `built` holds the function that rebuilds ys."""
+    """The steps of a loop on flat states and xs. `built` holds the function that rebuilds ys, and a
+    quick function that flattens them."""
 
     body: Callable
     carried: Carried
     rebuild_xs: Callable
-    built: dict[str, Any] = field(default_factory=dict)
+    built: dict[str, Any] = field(default_factory=lambda: {"ys": None, "quick": None})
 
     def step(self, i: Any, s: list, x: list) -> list:
         """Return the leaves of the next state and of the ys of one step."""
-        carried, body = self.carried, self.body
-        with explaining_at(f"{carried.op}: {carried.name}"):
-            state, x = carried.rebuild(s), self.rebuild_xs(x)
-            new, y = (body(i, state), None) if carried.op == "loop" else self._pair(body(state, x))
-        new_leaves = carried.checked(new)
-        ys, self.built["ys"] = ([], None) if y is None else trees.flatten_values(y)
-        return [*new_leaves, *ys]
+        carried, state = self.carried, self.carried.rebuild(s)
+        if carried.op == "loop":
+            return carried.checked(self.body(i, state))
+        new, y = self._pair(self.body(state, self.rebuild_xs(x)))
+        return [*carried.checked(new), *self._ys(y)]
+
+    def _ys(self, y: Any) -> list:
+        """Return the leaves of the ys of a step."""
+        if y is None:
+            self.built["ys"] = self.built["quick"] = None
+            return []
+        quick = self.built["quick"]
+        leaves = quick and quick(y)
+        if leaves is None:
+            leaves, self.built["ys"] = trees.flatten_values(y)
+            self.built["quick"] = quick_flatten(y, exact=False)
+        return leaves
 
     def run(
         self, first: int, n: int, state: list, inputs: list, spans: tuple[int, ...]
@@ -132,25 +144,32 @@ class _Steps:
         k = len(state)
         for i in range(n):
             since, before = tick(), nodes_of(state)
-            results = self.step(first + i, state, [_row(x, i) for x in inputs])
-            new, ys = results[:k], results[k:]
-            if ys:
+            state = self.step(first + i, state, [_row(x, i) for x in inputs])
+            if len(state) > k:
                 # Copied, because the next step may write to its state.
-                new, ys = separate(before, new, [_kept(y) for y in ys], since)
+                ys = [_kept(y) for y in state[k:]]
+                state, ys = separate(before, state[:k], ys, since)
                 rows.append(ys)
-            state = new
         return state, [(rows, [])]
 
     def _pair(self, out: Any) -> tuple[Any, Any]:
         if not isinstance(out, tuple) or len(out) != 2:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"scan: {self.carried.name} returned a {type(out).__name__}, not a pair: return "
-                f"(state, y), or (state, None) if there is nothing to stack{user_line()}"
+                f"(state, y), or (state, None) if there is nothing to stack{user_line()}",
+                code="NB-STATE",
             )
         return out
 
 
 def _run(
+    op: str, body: Callable, state: Any, xs: Any, n: int, spans: tuple[int, ...]
+) -> tuple[Any, Any]:
+    with explaining_at(f"{op}: {name_of(body)}"):
+        return _repeated(op, body, state, xs, n, spans)
+
+
+def _repeated(
     op: str, body: Callable, state: Any, xs: Any, n: int, spans: tuple[int, ...]
 ) -> tuple[Any, Any]:
     carried = Carried(op, body, state)
@@ -221,13 +240,14 @@ def _length(xs: Any, length: Any) -> int:
         shape = x.shape if hasattr(x, "shape") else np.shape(x)
         if not shape:
             raise DimensionMismatch(
-                f"scan: xs holds a number: each leaf needs a first axis for the steps{user_line()}"
+                f"scan: xs holds a number: each leaf needs a first axis for the steps{user_line()}",
+                code="NB-STATE",
             )
         lengths.add(shape[0])
     if length is not None:
         lengths.add(count_of("scan", length))
     if len(lengths) != 1:
-        raise DimensionMismatch(
+        raise SampleMismatch(
             f"scan: the lengths {sorted(lengths)} of xs and length disagree{user_line()}"
             if lengths
             else f"scan: without xs, pass length=n{user_line()}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import bind
+from ..errors import ArgumentError, ArgumentTypeError
 from ..rules.layout import reshape
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
@@ -38,13 +39,13 @@ def lengths(op: str, checkpoint: Any, n: int) -> tuple[int, ...]:
         found = tuple(_PARTS**k for k in range(1, 64) if _PARTS**k < n)[::-1]
     elif is_a(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool):
         if checkpoint < 1:
-            raise ValueError(
+            raise ArgumentError(
                 f"{op}: checkpoint={checkpoint}: the number of steps between stored states must be "
                 f"positive{user_line()}"
             )
         found = (int(checkpoint),)
     else:
-        raise TypeError(
+        raise ArgumentTypeError(
             f'{op}: checkpoint={checkpoint!r}: use "sqrt", "log", the number of steps between '
             f"stored states, or None to store all{user_line()}"
         )
@@ -159,20 +160,17 @@ def separate(old: Sequence, new: Sequence, rows: Sequence, since: int) -> tuple[
     contributions independent of spans, an unchanged state gets a node of its own, and so does an
     array that occurs twice among the ys or belongs to neither state.
     """
+    before = {node for node in old if node is not None}
     state = [
-        bind(reshape, x, shape=x.shape) if _among(node, old) else x
+        bind(reshape, x, shape=x.shape) if node in before else x
         for x, node in zip(new, nodes_of(new), strict=True)
     ]
     found: list[Any] = []
-    seen: list[Any] = []
+    seen: set[Any] = set()
     for row, node in zip(rows, nodes_of(rows), strict=True):
         if node is not None:
-            known = node.time > since or _among(node, old)
-            row = row if known and not _among(node, seen) else np.copy(row)
+            known = node.time > since or node in before
+            row = row if known and node not in seen else np.copy(row)
+            seen.add(node)
         found.append(row)
-        seen.append(node)
     return state, found
-
-
-def _among(node: Any, others: Sequence) -> bool:
-    return node is not None and any(node is other for other in others)

@@ -8,7 +8,7 @@ import numpy as np
 from ..core.conversions import has_samples
 from ..core.primitive import shape_of
 from ..core.symbols import Symbol, is_recorded
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, StepsError
 from ..rules.assign import explaining_at
 from ..runtime.lines import user_line
 from ..static.trace.body import BodyRecorder, recorded
@@ -33,7 +33,7 @@ def while_loop(
     memory for `max_steps` states and repeats the steps that were taken. Inside `nbgrad.vmap`, each
     sample ends after its own number of steps.
 
-    Raises RuntimeError if the test still holds after max_steps; to stop without an error, count the
+    Raises StepsError if the test still holds after max_steps; to stop without an error, count the
     steps in the state. Raises the errors of `loop` if the state changes its structure, and
     DimensionMismatch if the condition is not a single value.
 
@@ -43,27 +43,35 @@ def while_loop(
     """
     trees.require_function("while_loop", test)
     trees.require_function("while_loop", body)
+    with explaining_at(f"while_loop: {name_of(body)}"):
+        return _repeated(test, body, state, max_steps)
+
+
+def _repeated(
+    test: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, max_steps: int
+) -> Any:
     n = count_of("while_loop", max_steps, "use a fixed bound")
     carried, asked = Carried("while_loop", body, state), name_of(test, "test")
     leaves, rebuild = carried.leaves, carried.rebuild
-    too_long = (
-        f"while_loop: {asked} still holds after max_steps={n} steps of {carried.name}: increase "
-        f"max_steps, or count the steps in the state{user_line()}"
-    )
+
+    def too_long() -> str:
+        return (
+            f"while_loop: {asked} still holds after max_steps={n} steps of {carried.name}: "
+            f"increase max_steps, or count the steps in the state{user_line()}"
+        )
 
     def goes_on(s: list) -> Any:
         truth = test(rebuild(s))
         if shape_of(truth) != ():
             raise DimensionMismatch(
                 f"while_loop: {asked} returned a condition of shape {shape_of(truth)}: reduce it "
-                f"with np.any or np.all{user_line()}"
+                f"with np.any or np.all{user_line()}",
+                code="NB-STATE",
             )
         return truth
 
     def step(s: list) -> list:
-        with explaining_at(f"while_loop: {carried.name}"):
-            new = body(rebuild(s))
-        return carried.checked(new)
+        return carried.checked(body(rebuild(s)))
 
     def program(s: list, most: int) -> list:
         """Record the rest of the loop, of at most `most` steps."""
@@ -76,7 +84,7 @@ def while_loop(
         first = as_bool(first) if hasattr(first, "dtype") else np.asarray(bool(first))
         start = [*s, np.zeros((), np.int64), first]
         traced, lifted = recorded(
-            both, carried.name, most, start, [], ending="stops", too_long=too_long
+            both, carried.name, most, start, [], ending="stops", too_long=too_long()
         )
         return run_loop(traced, [*lifted, *start])[: len(s)]
 
@@ -91,4 +99,4 @@ def while_loop(
             return rebuild(current)
         if i < n:
             current = step(current)
-    raise RuntimeError(too_long)
+    raise StepsError(too_long())

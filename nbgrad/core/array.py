@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import has_mask, lost_mask
+from ..errors import ArgumentError, MaskedError, MissingAttribute, has_mask, lost_mask
 from ..ir.naming import NAMINGS, note_seen
 from . import errstate, memory
 from .augmented import augmented
@@ -144,7 +144,9 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
 
     @shape.setter
     def shape(self, _) -> None:
-        raise AttributeError("the shape of an array in a graph is fixed: use np.reshape(x, shape)")
+        raise MissingAttribute(
+            "the shape of an array in a graph is fixed: use np.reshape(x, shape)"
+        )
 
     @property
     def dtype(self) -> np.dtype:
@@ -153,7 +155,7 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
 
     @dtype.setter
     def dtype(self, _) -> None:
-        raise AttributeError("the dtype of an array in a graph is fixed: use x.astype(dtype)")
+        raise MissingAttribute("the dtype of an array in a graph is fixed: use x.astype(dtype)")
 
     @property
     def ndim(self) -> int:
@@ -236,7 +238,9 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
     __ixor__ = augmented("^=", operator.xor)
 
     def __delitem__(self, index):
-        raise ValueError("cannot delete elements of an array: take the others, as in x[1:]")
+        raise ArgumentError(
+            "cannot delete elements of an array: take the others, as in x[1:]", code="NB-WRITE"
+        )
 
     def __getattr__(self, name: str) -> Any:
         """The value of a stale view, which is taken anew. Raises AttributeError for any other name,
@@ -249,7 +253,7 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
         way = _ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
-        raise AttributeError(
+        raise MissingAttribute(
             f"{in_scipy(sys._getframe(1))}a {type(self).__name__} has no attribute {name!r}: "
             f"{way or 'see dir(x)'}",
             name=name,
@@ -280,7 +284,7 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
                     return maker(self, *args, **kwargs)
         if len(types) > 1 and func not in _PASSED_ON:
             if any(map(has_mask, types)):
-                raise TypeError(lost_mask(name_of(func)))
+                raise MaskedError(lost_mask(name_of(func)))
         try:
             if kwargs and "out" in kwargs:
                 if kwargs["out"] is not None:

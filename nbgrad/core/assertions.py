@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import coded
 from ..runtime.lines import calling_line, is_ours
 from .functions import functions
 from .primitive import Aval, Primitive, bind
@@ -40,7 +41,8 @@ def checked(x: Any, frame: FrameType | None) -> bool | None:
     if check.expected:
         ok = functions[np.logical_not](ok)
     message = f"a condition for which the function raises {check.error} holds"
-    bind(holds, ok, error=check.error, message=f"{message} ({calling_line(frame)})")
+    told = coded(f"{message} ({calling_line(frame)})", "NB-CONDITION")
+    bind(holds, ok, error=check.error, message=told)
     return check.expected
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import TraceError, UntrackedError, lost_mask
+from ..errors import IndexOutOfBounds, MaskedError, TraceError, UntrackedError, coded, lost_mask
 from ..runtime.lines import user_line
 from . import leaks
 from .functions import compared, in_scipy
@@ -45,9 +45,9 @@ _WAYS = {
     **dict.fromkeys(("float64", "float32", "double", "single"), _DTYPE),
 }
 _OTHERS = (
-    f"with {SPACE} arrays take tracked values, as those made with like=x do; use np functions "
-    "instead of math functions, x.data for plain numbers, and nbgrad.at(plain)[x].get() "
-    "for elements of a plain array at positions x"
+    f"use x.data for a plain number, np functions instead of math functions; with {SPACE} arrays "
+    "take tracked values, as those made with like=x do; and nbgrad.at(plain)[x].get() is the "
+    "elements of a plain array at positions x"
 )
 # Functions of `math` that have another name in NumPy.
 _OF_MATH = dict(
@@ -83,7 +83,7 @@ class Conversions:
     def __array__(self, dtype=None, copy=None):
         self._require_open()
         if sys._getframe(1).f_globals.get("__name__", "").startswith("numpy.ma"):
-            raise TypeError(lost_mask("an operand beside a tracked array"))
+            raise MaskedError(lost_mask("an operand beside a tracked array"))
         if (answer := compared(self, self.below, sys._getframe(1))) is not None:  # pyright: ignore
             return answer
         ask = asking(sys._getframe(1))
@@ -118,9 +118,8 @@ class Conversions:
 
     def __complex__(self) -> complex:
         self._require_open()
-        raise refused(
-            f"nbgrad has no complex numbers: use x.data for the plain number{user_line()}"
-        )
+        way = f"nbgrad has no complex numbers: use x.data for the plain number{user_line()}"
+        raise refused(coded(way, "NB-REAL"))
 
     def item(self, *index: Any) -> Any:
         """Raises UntrackedError, as a Python number would lose the derivative."""
@@ -189,26 +188,29 @@ def has_samples(x: Any) -> bool:
 
 def unpicklable(what: str) -> str:
     """The message for pickling a value inside of a transformation."""
-    return (
+    return coded(
         f"{what} inside of a transformation cannot be pickled or sent to another process without "
         "losing its derivative: use threads (ThreadPoolExecutor, "
         'joblib.Parallel(prefer="threads")), or compute the gradient in each process, by '
-        "nbgrad.parallel.value_and_grad(loss, engine)"
+        "nbgrad.parallel.value_and_grad(loss, engine)",
+        "NB-PICKLE",
     )
 
 
 def wrong_index(positions: Sequence) -> Exception:
     """The error for tracked arrays in an index that are not integers."""
     if any(x.dtype.kind == "f" for x in positions):
-        return IndexError(
+        return IndexOutOfBounds(
             "an index of floats: arrays of integers and bools are one, and a tracked array holds "
             "floats; use i.data.astype(int), through which there is no derivative, or track only "
-            "what is not an index" + user_line()
+            "what is not an index" + user_line(),
+            code="NB-INTEGER",
         )
     kind = UntrackedError if any(x.is_batch for x in positions) else TraceError
     return kind(
         "an index of bools that depends on the arguments gives a shape that depends on values: "
-        "use np.where(mask, x, 0.0)" + user_line()
+        "use np.where(mask, x, 0.0)" + user_line(),
+        code="NB-STATIC",
     )
 
 
@@ -226,7 +228,7 @@ def asking(frame: FrameType | None) -> Asking:
     instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
     if instruction in _STORES:
         return Asking("assignment into a plain array", frame, FILL)
-    if instruction == "BINARY_SUBSCR":
+    if _is_subscript(frame):
         return Asking("index of a plain array", frame, "use nbgrad.at(plain)[x].get()")
     op = _called(frame)
     name = op.rpartition(".")[2]
@@ -237,6 +239,13 @@ def asking(frame: FrameType | None) -> Asking:
     if isinstance(getattr(np, name, None), np.ufunc):
         return Asking(op, frame, _given(op))
     return Asking("", frame, _OTHERS)
+
+
+def _is_subscript(frame: FrameType) -> bool:
+    """Whether a frame reads an item, which has no instruction of its own since Python 3.14."""
+    steps = dis.get_instructions(frame.f_code)
+    step = next(step for step in steps if step.offset == frame.f_lasti)
+    return step.opname == "BINARY_SUBSCR" or step.argrepr == "[]"
 
 
 def _given(op: str) -> str:

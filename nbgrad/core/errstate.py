@@ -79,10 +79,12 @@ class _Quiet:
     def note(self, state: Any, filters: Any) -> None:
         self.last, self.filters = state, filters
         self.count, self.first = len(filters), filters[0]
-        if layout.IS_KNOWN and (place := layout.version_place()) is not None:
-            version, items = id(vars(warnings)) + place, id(filters) + layout.HEAD
-            seen = ctypes.c_size_t.from_address(version).value
-            states = id(self.default), id(state)
+        if layout.IS_KNOWN:
+            version, seen = id(filters), 0
+            if (place := layout.version_place()) is not None:
+                version = id(vars(warnings)) + place
+                seen = ctypes.c_size_t.from_address(version).value
+            states, items = (id(self.default), id(state)), id(filters) + layout.HEAD
             self.words[:] = *states, version, seen, items, self.count, id(self.first)
 
 

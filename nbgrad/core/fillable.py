@@ -17,7 +17,7 @@ import numpy as np
 
 from ..capi.gate import is_tracing
 from ..compiler import njit_arguments
-from ..errors import UntrackedError
+from ..errors import PlainArrayError
 from ..runtime.lines import user_line
 from . import leaks, memory
 from .array import Array
@@ -31,7 +31,8 @@ _PLAIN = frozenset(
     [float, int, bool, str, type(None), np.ndarray, np.float64, np.float32, np.int64, np.bool_]
 )
 _kind = cast(Any, object.__dict__["__class__"])
-_dtype = cast(Any, np.ndarray.__dict__["dtype"])
+# Assigning to `dtype` is deprecated since NumPy 2.5, which has this method for its own classes.
+_set_dtype: Any = getattr(np.ndarray, "_set_dtype", np.ndarray.__dict__["dtype"].__set__)
 _SMALL = 4096
 """Arrays of fewer bytes are copied sooner than compared."""
 _WRITING = frozenset(["fill", "partition", "put", "sort"])
@@ -94,7 +95,7 @@ class Fillable(np.ndarray):
         UntrackedError for an array of integers or bools."""
         owner = _owner(self)
         if not np.can_cast(value.dtype, owner.dtype, "same_kind"):
-            raise UntrackedError(
+            raise PlainArrayError(
                 f"assignment into an array of dtype {owner.dtype}, which cannot hold tracked "
                 f"values without losing their derivatives: make it with dtype=float{user_line()}"
             )
@@ -135,7 +136,7 @@ class Fillable(np.ndarray):
             _set(self, ..., np.nan)
         unreadable = _unreadable(self.itemsize)
         for view, _ in ((self, None), *steps):
-            _dtype.__set__(view, unreadable)
+            _set_dtype(view, unreadable)
             _kind.__set__(view, Filled)
         self._hold(held)
 

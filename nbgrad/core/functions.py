@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoRuleError
+from ..errors import ArgumentTypeError, NoRuleError
 from ..runtime.kinds import is_a
 
 functions: dict[Any, Callable] = {}
@@ -58,7 +58,9 @@ def check_call(name: str, function: Callable, args: Sequence, options: dict) -> 
     try:
         form.bind(*args, **options)
     except TypeError as wrong:
-        raise TypeError(f"{name}: {wrong}; with tracked arrays it is {name}{form}") from None
+        raise ArgumentTypeError(
+            f"{name}: {wrong}; with tracked arrays it is {name}{form}"
+        ) from None
 
 
 def name_of(function: Callable) -> str:

@@ -15,8 +15,9 @@ from weakref import ref
 
 import numpy as np
 
+from .. import errors
 from ..capi import gate
-from ..errors import GraphError, TraceError, require_unmasked
+from ..errors import DtypeError, GraphError, StaticError, TraceError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from . import modes
@@ -39,7 +40,7 @@ class Argument:
 
     __slots__ = ("error", "op")
 
-    def __init__(self, op: str, error: type[Exception]):
+    def __init__(self, op: str, error: type[errors.NbgradError]):
         self.op, self.error = op, error
 
 
@@ -237,7 +238,8 @@ def from_outside(what: str) -> TraceError:
     return TraceError(
         f"{what} inside of a function given to loop, scan, while_loop or cond: the "
         "array comes from outside of it, and the function runs when the program does; carry "
-        f"the array in the state, or return what is to be written{user_line()}"
+        f"the array in the state, or return what is to be written{user_line()}",
+        code="NB-WRITE",
     )
 
 
@@ -245,7 +247,8 @@ def inner_values(x: Any, what: str) -> GraphError:
     """The error for a write of values of an inner transformation to an array from outside."""
     return GraphError(
         f"{what.format('y')}: an array of dtype {x.dtype} cannot take values of an inner "
-        "transformation in place: write y = y.at[i].set(v)"
+        "transformation in place: write y = y.at[i].set(v)",
+        code="NB-WRITE",
     )
 
 
@@ -261,7 +264,7 @@ def replace(x: Any, new: Any, what: str) -> None:
     elif np.can_cast(new.dtype, x.dtype, "same_kind"):
         write(x, ..., new, what)
     else:
-        raise TypeError(
+        raise DtypeError(
             f"{what.format('y')}: cannot cast a result of dtype {new.dtype} to {x.dtype} in place: "
             "write y = y + v for a new array"
         )
@@ -272,8 +275,9 @@ def _owner(x: Any, what: str) -> tuple[Any, Steps]:
     root, steps = base_of(x)
     for step in steps:
         if step.refusal:
-            raise ValueError(
-                f"{what.format('y')}: assignment destination is read-only: {step.refusal}"
+            raise errors.ArgumentError(
+                f"{what.format('y')}: assignment destination is read-only: {step.refusal}",
+                code="NB-WRITE",
             )
     if root.level < bodies.level:
         raise from_outside(what.format("y"))
@@ -281,7 +285,8 @@ def _owner(x: Any, what: str) -> tuple[Any, Steps]:
         raise root.origin.error(
             f"{what.format('y')} would change an argument of {root.origin.op}, which is the "
             "caller's: write x = x.copy() before, or y = x.at[i].set(v) for a new array"
-            f"{user_line()}"
+            f"{user_line()}",
+            code="NB-WRITE",
         )
     return root, steps
 
@@ -315,7 +320,7 @@ def written(x: Any, path: Path, value: Any) -> Any:
     if modes.active and modes.untracked(x.level):
         with modes.tracking():
             return written(x, path, functions["stopped"](value))
-    require_unmasked(value, "y[...] = v: a value")
+    errors.require_unmasked(value, "y[...] = v: a value")
     if isinstance(value, Tracer):
         if value.dtype != x.dtype and value.level <= x.level:  # pyright: ignore
             value = value.astype(x.dtype)  # pyright: ignore[reportAttributeAccessIssue]
@@ -331,7 +336,7 @@ def written(x: Any, path: Path, value: Any) -> Any:
 def _where(mask: Any, value: Any, part: Any) -> Any:
     """`np.where` for a mask that is known only when the program runs, and one value."""
     if shape_of(value) != ():
-        raise TraceError(
+        raise StaticError(
             "y[mask] = v: how many elements the mask takes depends on the arguments, so only one "
             "number can be written: write y[...] = np.where(mask, v, y) with a v of the shape of "
             f"y{user_line()}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UntrackedError
+from ..errors import ArgumentError, DtypeError, UntrackedError
 from ..runtime.lines import user_line
 from . import memory
 from .errstate import Asked, checked, entries
@@ -58,7 +58,7 @@ def require_masks(op: str, *args: Any) -> None:
     for x in args:
         dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
         if dtype.kind != "b":
-            raise TypeError(
+            raise DtypeError(
                 f"{op} of an array of {dtype}: it takes masks, arrays of bools such as x > 0; "
                 "for integers use arithmetic, or compare first"
             )
@@ -92,7 +92,7 @@ class Methods:
     def mT(self: Any):
         """The matrices of the last two axes, transposed."""
         if self.ndim < 2:
-            raise ValueError("matrix transpose with ndim < 2 is undefined")
+            raise ArgumentError("matrix transpose with ndim < 2 is undefined")
         return functions[np.swapaxes](self, -1, -2)
 
     def transpose(self, *axes):

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from ..errors import GraphError, NanError
+from ..errors import ChangedError, NanError
 from ..runtime.kinds import is_a
 
 # The open blocks of all threads. If there are none, ops look no further.
@@ -108,7 +108,8 @@ class detect_nan(_Mode):
     """`with nbgrad.detect_nan():` the first op whose result contains nan raises NanError.
 
     The error names the op, the line of your program that called it, the first index, and the
-    forward or the backward pass. Ops and backward passes inside of the block are checked.
+    forward or the backward pass. Eager ops, their tangents in `jvp`, and backward passes inside of
+    the block are checked; compiled programs are not.
 
     >>> with nbgrad.detect_nan():  # doctest: +ELLIPSIS
     ...     np.log(nbgrad.track([1.0, -1.0]))
@@ -135,7 +136,7 @@ class detect_changes(_Mode):
     ...     x.data[0] = 5.0
     ...     y.backward()
     Traceback (most recent call last):
-    nbgrad.errors.GraphError: argument 0 of multiply, of shape (2,), was written to after the op ...
+    nbgrad.errors.ChangedError: argument 0 of multiply, of shape (2,), was written to after ...
     """
 
     _blocks: _Blocks = ContextVar("nbgrad_guarding", default=())
@@ -165,7 +166,7 @@ def check_saved(node: Any, saved: tuple) -> None:
     """Raise GraphError if one of these arrays has changed."""
     for i, known in _sums.get(node, {}).items() if saved else ():
         if _checksum(saved[i]) != known:
-            raise GraphError(
+            raise ChangedError(
                 f"argument {i} of {node.name}, of shape {np.shape(saved[i])}, was written to after "
                 f"the op ran at {_lines.get(node, 'an unknown line')}, and its backward pass needs "
                 "the old values: call backward before the write, or give the op a copy"
@@ -191,14 +192,32 @@ def watch_forward(node: Any, saved: tuple, value: Any) -> None:
         )
 
 
-def watch_backward(node: Any, contributions: Any) -> None:
-    """Raise NanError if the pullback of a node returned nan."""
-    for i, contribution in enumerate(contributions):
+def watch_backward(node: Any, contributions: Any, cotangents: dict) -> None:
+    """Raise NanError if the pullback of a node returned nan, or what cancels other cotangents of an
+    argument to nan."""
+    for i, (parent, contribution) in enumerate(zip(node.parents, contributions)):  # noqa: B905
+        before = cotangents.get(parent)
+        with np.errstate(invalid="ignore"):
+            total = contribution if before is None else np.asarray(before + contribution)
         if _has_nan(contribution):
-            line = _lines.get(node, "an unknown line")
+            why = f"gave nan in the backward pass, for its argument {i}, {_first(contribution)}"
+        elif _has_nan(total):
+            why = (
+                f"gave an infinite cotangent of its argument {i}, which is nan when it is added to "
+                f"those of other ops in the backward pass, {_first(total)}"
+            )
+        else:
+            continue
+        line = _lines.get(node, "an unknown line")
+        raise NanError(f"{node.name} {why}; the op was called at {line}")
+
+
+def watch_pushforward(name: str, value: Any, tangent: Any) -> None:
+    """Raise NanError if an op returned nan, or if the tangent of its result is nan."""
+    for x, what in ((value, "gave nan"), (tangent, "gave a tangent that is nan")):
+        if is_a(x, (np.ndarray, np.floating)) and _has_nan(np.asarray(x)):
             raise NanError(
-                f"{node.name} gave nan in the backward pass, for its argument {i}, "
-                f"{_first(contribution)}; the op was called at {line}"
+                f"{name} {what} in forward mode, {_first(np.asarray(x))}, at {user_line()}"
             )
 
 

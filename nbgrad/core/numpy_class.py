@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..compiler.njit_arguments import refuse
+from ..errors import ArgumentTypeError
 from ..ir.naming import require_number
 
 _kind = cast(Any, object.__dict__["__class__"])
 
 
-class NoAxes(TypeError, AttributeError):
+class NoAxes(ArgumentTypeError, AttributeError):
     """The error of `len(x)` for a number. It is an AttributeError, so `hasattr(x, "__len__")` is
     False."""
 
@@ -33,7 +34,7 @@ def _numpy_class(x: Any) -> type:
 
 def _length(x: Any) -> int:
     if not x.shape:
-        raise TypeError("len() of unsized object: the array has no axes")
+        raise ArgumentTypeError("len() of unsized object: the array has no axes")
     return require_number(x.shape[0])
 
 
@@ -61,7 +62,7 @@ class NumPyClass:
     def __anext__(self: Any) -> Iterator[Any]:
         """`iter(x)`: see `slots`."""
         if not has_axes(self):
-            raise TypeError(f"'{_called(self)}' object is not iterable")
+            raise ArgumentTypeError(f"'{_called(self)}' object is not iterable")
         return (self[i] for i in range(len(self)))
 
     def __reversed__(self: Any) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import NoRuleError, require_unmasked
+from ..errors import ArgumentError, ArgumentTypeError, NoRuleError, require_unmasked
 from ..ir.naming import as_int
 from ..runtime.kinds import is_a
 from . import errstate, modes
@@ -89,7 +89,8 @@ class Primitive:
     * `function`: the NumPy function that it implements. `reference`: a NumPy function of the same
       arguments and parameters, if `function` is none; a string such as "scipy.special.erf" is
       imported when the tests need it. `samples`: calls for the tests.
-    * `notes` for docs/ops.md, and `spelling`, how a user writes an op that is not a function.
+    * `notes` for docs/reference/ops.md, and `spelling`, how a user writes an op that is not a
+      function.
     * `form(graph, symbol, *args)`: the value of a lowered program for a recorded call, built by the
       methods of the graph (`nbgrad/rules/forms/`). A primitive without a form gives the reason in
       `eager_only`.
@@ -104,6 +105,9 @@ class Primitive:
     registry: ClassVar[dict[str, "Primitive"]] = {}
     # Whether it is in the registry; primitives of users' functions are not.
     registered = True
+    # Whether its parameters are numbers, names, shapes and plain arrays, not objects of users.
+    # None: whether it is registered.
+    has_plain_params: bool | None = None
     differentiable = True
     linear = False
     # Whether `infer` takes Python numbers among the arguments.
@@ -115,6 +119,8 @@ class Primitive:
     # Whether it raises for some positions among its arguments. A program then keeps the check if
     # the result is not used.
     checks = False
+    # The op with the positions of the index as further arguments, if integers of it may move.
+    at: "Primitive | None" = None
     # The class of its plans, which run it on plain arrays; None: FunctionPlan.
     plan_class: Callable | None = None
     form: Callable | None = None
@@ -149,14 +155,16 @@ class Primitive:
         if simplify:
             self.simplify = partial(simplify, self)
         if self.registered and bool(self.form) == bool(eager_only):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"the row {name} must say how compiled programs compute it: give form=... (see "
-                'docs/adding_an_op.md), or the reason why there is none, eager_only="..."'
+                "docs/development/adding_an_op.md), or the reason why there is none, "
+                'eager_only="..."',
+                code="NB-CUSTOM",
             )
         self.plans: dict[Any, Any] | Unplanned = {}
         if self.registered:
             if name in Primitive.registry:
-                raise ValueError(f"two rows are called {name}")
+                raise ArgumentError(f"two rows are called {name}", code="NB-CUSTOM")
             Primitive.registry[name] = self
 
     def __repr__(self):

@@ -75,7 +75,8 @@ def settle(before: int, error: BaseException | None) -> None:
         raise note.kind(
             f"an error was caught{where}, and the function went on without the number that it "
             "asked for, where plain numbers take another way: let the error pass, or write that "
-            f"way in np functions. The error: {note.message}"
+            f"way in np functions. The error: {note.message}",
+            code="NB-CAUGHT",
         )
     if isinstance(error, Exception) and _refusals.number > before:
         _explain(error)

@@ -7,12 +7,13 @@ assignment form without common subexpressions. Compare symbols by identity: `==`
 
 import sys
 import threading
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from ..errors import TraceError
+from ..errors import StaticError, TraceError, TruthError
 from ..ir.naming import naming, tagged
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
@@ -109,7 +110,7 @@ class Symbol(Array):
             "function is recorded: use np.where(condition, x, y), nbgrad.cond(condition, f, g, "
             "*args), which runs one of two functions, nbgrad.while_loop in place of while, or "
             f"{_STATIC}{user_line()}",
-            TraceError,
+            TruthError,
         )
 
     def __reduce__(self):
@@ -131,7 +132,7 @@ class Symbol(Array):
         raise refused(
             "int() of a traced value: it has no number while the function is recorded; "
             f"{_STATIC}, or use nbgrad.loop in place of range{user_line()}",
-            TraceError,
+            StaticError,
             noted=self._is_one,
         )
 
@@ -323,28 +324,27 @@ def aval_of(x) -> Any:
 
 
 def topological(
-    outputs: Iterable[Any], known: Container[Any] = frozenset(), level: int | None = None
-) -> list[Symbol]:
+    outputs: Iterable[Any], known: Container[Any] = frozenset(), level: int | None = None,
+    args_of: Callable[[Symbol], Sequence[Any]] = attrgetter("args"),
+) -> list[Symbol]:  # fmt: skip
     """The symbols on which `outputs` depend, in topological order and in order of first use; with
-    `level`, only those of that level.
+    `level`, only those of that level. A symbol depends on `args_of(symbol)`.
 
     The arguments of symbols in `known` are not visited. It is a set or dict, as `in` a list would
     call `==`.
     """
     order: list[Symbol] = []
     seen: set[int] = set()
-
-    def symbols_in(values: Iterable[Any]) -> list[tuple[Symbol, bool]]:
-        return [(x, False) for x in values if isinstance(x, Symbol) and level in (None, x.level)]
-
-    stack = symbols_in(outputs)[::-1]
+    stack: list[tuple[Any, bool]] = [(x, False) for x in outputs][::-1]
     while stack:
         symbol, done = stack.pop()
         if done:
             order.append(symbol)
-        elif id(symbol) not in seen:
+        elif (
+            isinstance(symbol, Symbol) and id(symbol) not in seen and level in (None, symbol.level)
+        ):
             seen.add(id(symbol))
             stack.append((symbol, True))
             if symbol not in known:
-                stack += symbols_in(reversed(symbol.args))
+                stack += [(x, False) for x in reversed(args_of(symbol))]
     return order

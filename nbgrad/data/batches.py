@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..errors import DimensionMismatch
+from ..errors import ArgumentError, ArgumentTypeError, EmptyError, SampleMismatch
 from ..kernels.shapes import whole
 from .sets import Random
 
@@ -16,15 +16,15 @@ Last = Literal["drop", "keep"]
 def require_rows(op: str, arrays: tuple) -> int:
     """Return the number of rows. Raises DimensionMismatch if it differs, ValueError if it is 0."""
     if not arrays:
-        raise ValueError(f"{op}: pass at least one array whose first axis counts samples")
+        raise EmptyError(f"{op}: pass at least one array whose first axis counts samples")
     shapes = [np.shape(x) for x in arrays]
     if not all(shapes) or len({shape[0] for shape in shapes}) > 1:
-        raise DimensionMismatch(
+        raise SampleMismatch(
             f"{op}: arrays of shapes {', '.join(map(str, shapes))}: the first axis counts samples "
             "and must have the same length for all"
         )
     if not shapes[0][0]:
-        raise ValueError(f"{op}: the data set is empty: arrays of shape {shapes[0]}")
+        raise EmptyError(f"{op}: the data set is empty: arrays of shape {shapes[0]}")
     return shapes[0][0]
 
 
@@ -42,7 +42,7 @@ def split(
     """
     n = require_rows("split", arrays)
     if not 0 < share < 1:
-        raise ValueError(f"split: share is {share}; it must be between 0 and 1")
+        raise ArgumentError(f"split: share is {share}; it must be between 0 and 1")
     rng = np.random.default_rng(rng)
     kinds = np.zeros(n, int) if by is None else np.asarray(by)
     require_rows("split", (arrays[0], kinds))
@@ -51,7 +51,7 @@ def split(
         members = rng.permutation(np.flatnonzero(kinds == kind))
         held[members[: round(len(members) * share)]] = True
     if held.all() or not held.any():
-        raise ValueError(f"split: a share of {share} of {n} rows leaves one part empty")
+        raise ArgumentError(f"split: a share of {share} of {n} rows leaves one part empty")
     every = [np.asarray(x) for x in arrays]
     return tuple(x[~held] for x in every), tuple(x[held] for x in every)
 
@@ -80,11 +80,11 @@ class Order:
 
     def __init__(self, seed: int, n: int, size: int, last: Last):
         if whole(size, "the size of a batch") < 1:
-            raise ValueError(f"batches of {size} rows: there must be at least one")
+            raise ArgumentError(f"batches of {size} rows: there must be at least one")
         if whole(seed, "the seed of batches") < 0:
-            raise ValueError(f"the seed of batches is {seed}; it must not be negative")
+            raise ArgumentError(f"the seed of batches is {seed}; it must not be negative")
         if last not in ("drop", "keep"):
-            raise ValueError(f'last is {last!r}; it must be "drop" or "keep"')
+            raise ArgumentError(f'last is {last!r}; it must be "drop" or "keep"')
         self.seed, self.n, self.size = seed, n, min(size, n)
         self.batches = n // self.size if last == "drop" else -(-n // self.size)
         self._epoch, self._permutation = -1, np.zeros(0, int)
@@ -110,10 +110,12 @@ def one_hot(labels: Any, classes: int | None = None, dtype: Any = np.float64) ->
     """
     labels = np.asarray(labels)
     if labels.dtype.kind not in "iub":
-        raise TypeError(f"one_hot: labels of dtype {labels.dtype}; they must be integers")
+        raise ArgumentTypeError(
+            f"one_hot: labels of dtype {labels.dtype}; they must be integers", code="NB-INTEGER"
+        )
     count = (int(labels.max()) + 1 if labels.size else 0) if classes is None else classes
     if labels.size and not (0 <= labels.min() and labels.max() < count):
-        raise ValueError(
+        raise ArgumentError(
             f"one_hot: labels from {labels.min()} to {labels.max()} for {count} classes; they must "
             f"be 0 to {count - 1}"
         )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import import_extra
+from ..errors import ArgumentError, import_extra
 
 Random = np.random.Generator | int
 """A NumPy Generator or a seed."""
@@ -20,6 +20,10 @@ def moons(
 
     Each half circle has n // 2 points, with random or evenly spaced angles. `noise` is the standard
     deviation of normal noise.
+
+    >>> points, labels = nbgrad.data.moons(0, 10)
+    >>> points.shape, labels.tolist().count(1)
+    ((10, 2), 5)
     """
     rng, half = np.random.default_rng(rng), _count("moons", n) // 2
     if sampling == "random":
@@ -27,7 +31,7 @@ def moons(
     elif sampling == "even":
         outer = inner = np.linspace(0, np.pi, half)
     else:
-        raise ValueError(f'moons: sampling is {sampling!r}; it must be "random" or "even"')
+        raise ArgumentError(f'moons: sampling is {sampling!r}; it must be "random" or "even"')
     points = np.concatenate(
         [
             np.stack([np.cos(outer), np.sin(outer)], axis=1),
@@ -38,7 +42,12 @@ def moons(
 
 
 def flower(rng: Random, petals: int = 8, n: int = 900) -> tuple[np.ndarray, np.ndarray]:
-    """Return points on the petals of a flower, n // petals each, and the numbers of the petals."""
+    """Return points on the petals of a flower, n // petals each, and the numbers of the petals.
+
+    >>> points, petals = nbgrad.data.flower(0, n=80)
+    >>> points.shape, petals.shape
+    ((80, 2), (80,))
+    """
     rng, each = np.random.default_rng(rng), _count("flower", n) // petals
     points = []
     for angle in 2 * np.pi * np.arange(petals) / petals:
@@ -61,6 +70,10 @@ def normals(
     """Return `each` points of several normal distributions, and the numbers of the distributions.
 
     `means` and `deviations` have a row for each distribution.
+
+    >>> points, labels = nbgrad.data.normals(0, each=5)
+    >>> points.shape, labels.shape
+    ((15, 2), (15,))
     """
     rng, means = np.random.default_rng(rng), np.asarray(means, float)
     kinds, features = means.shape
@@ -83,6 +96,10 @@ def polynomial(
 
     `coefficients` starts with the constant term. The noise is normal. Its standard deviation is
     `noise` times the mean of |y|, or times each |y| if it is `relative`.
+
+    >>> x, y = nbgrad.data.polynomial(0, n=5)
+    >>> x.shape, y.shape
+    ((5,), (5,))
     """
     rng = np.random.default_rng(rng)
     x = rng.uniform(low, high, _count("polynomial", n))
@@ -95,6 +112,10 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     """Return 1,797 scanned digits, as rows of 64 numbers from 0 to 1, and labels 0 to 9.
 
     The data set is part of scikit-learn. `x.reshape(-1, 8, 8, 1)` are images with one channel.
+
+    >>> pixels, labels = nbgrad.data.digits()
+    >>> pixels.shape, labels[:5].tolist()
+    ((1797, 64), [0, 1, 2, 3, 4])
     """
     bunch = import_extra("sklearn.datasets", "digits", "experiments").load_digits()
     return np.asarray(bunch.data, float) / 16, np.asarray(bunch.target)
@@ -107,6 +128,12 @@ def names(path: str | Path | None = None) -> list[str]:
     path, they are the names of the US census in the package `names`.
 
     Raises ValueError if a file has no names.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "names.txt"
+    >>> characters = file.write_text("Eve\\nAda\\nEve")
+    >>> nbgrad.data.names(file)
+    ['ada', 'eve']
     """
     if path is None:
         files = import_extra("names", "names", "names", "pass a text file of names, or ").FILES
@@ -116,11 +143,11 @@ def names(path: str | Path | None = None) -> list[str]:
     text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     found = sorted(set(re.findall(r"^\s*([a-z]+)", text.lower(), re.M)))
     if not found:
-        raise ValueError(f"names: no line of {paths[0]} begins with a letter from a to z")
+        raise ArgumentError(f"names: no line of {paths[0]} begins with a letter from a to z")
     return found
 
 
 def _count(op: str, n: int) -> int:
     if n < 1:
-        raise ValueError(f"{op}: {n} points; there must be at least one")
+        raise ArgumentError(f"{op}: {n} points; there must be at least one")
     return n

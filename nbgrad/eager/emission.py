@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..core.primitive import Aval, Primitive
 from ..core.symbols import Builder, Symbol, is_full, topological
-from ..ir.scalar import NAMES, Expr, arg, number, parse, substitute
+from ..ir.scalar import NAMES, Apply, Arg, Expr, arg, number, parse, substitute
 from ..ir.statements import Assign, Literal, Operand
 from ..kernels.loops import DOUBLE, KernelOperand, Loops
 from ..kernels.shapes import Pattern
@@ -36,6 +38,20 @@ def body_of(primitive: Any, params: dict, whole: bool = False) -> Expr:
     body: Any = primitive.whole if whole else primitive.body
     body = body(**params) if callable(body) else body
     return parse(body) if isinstance(body, str) else body
+
+
+@lru_cache(maxsize=1024)
+def rounds_alike(primitive: Any) -> bool:
+    """Whether the function of a primitive is NumPy's, and gives the same bits as its kernel: one
+    exact operation."""
+    if not isinstance(primitive.function, np.ufunc) or callable(primitive.body):
+        return False
+    body = body_of(primitive, {})
+    return (
+        isinstance(body, Apply)
+        and body.function.exact
+        and all(isinstance(x, Arg) for x in body.args)
+    )
 
 
 def steps_of(

@@ -14,6 +14,7 @@ elements of the other factor for a diagonal one, and none if the entries of one 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..errors import ArgumentError, ArgumentTypeError
 from ..runtime.kinds import is_a
 from .structure import DENSE, Edge
 
@@ -47,13 +48,13 @@ class Graph:
         self.edges = dict(edges) if isinstance(edges, Mapping) else dict.fromkeys(edges, DENSE)
         for i, j in self.edges:
             if not 0 <= i < j < len(self.sizes):
-                raise ValueError(
+                raise ArgumentError(
                     f"elimination: an edge from {i} to {j} among {len(self.sizes)} vertices: "
                     "number vertices in the order of their computation, from 0"
                 )
         for (i, j), edge in self.edges.items():
             if self.sizes[i] % edge.blocks or self.sizes[j] % edge.blocks:
-                raise ValueError(
+                raise ArgumentError(
                     f"elimination: {edge.blocks} blocks between {self.sizes[i]} and "
                     f"{self.sizes[j]} elements: the number of blocks must divide both"
                 )
@@ -99,12 +100,12 @@ class Graph:
         Raises ValueError if `order` does not contain each intermediate vertex once.
         """
         if not is_a(order, Iterable):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"elimination: an order must be a tuple of vertices, not {type(order).__name__}"
             )
         order = tuple(order)
         if sorted(order) != list(self.intermediates):
-            raise ValueError(
+            raise ArgumentError(
                 f"elimination: the order {order} does not contain each of the intermediate "
                 f"vertices {self.intermediates} once"
             )
@@ -119,7 +120,7 @@ class Graph:
 def require_graph(op: str, graph: Any) -> None:
     """Raise TypeError for anything but a graph, such as a function."""
     if not isinstance(graph, Graph):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"elimination.{op}: a {type(graph).__name__} is not a graph: create one with "
             "elimination.record(f, x)"
         )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 
+from ..errors import ArgumentError
 from . import exact
 from .exact import Order
 from .graph import Graph, Partial, require_graph
@@ -112,7 +113,7 @@ def order(graph: Graph, name: str = "optimal") -> Order:
     """
     require_graph("order", graph)
     if name not in NAMED:
-        raise ValueError(
+        raise ArgumentError(
             f"elimination: unknown order {name!r}: use one of {', '.join(NAMED)}, or pass the "
             "intermediate vertices"
         )

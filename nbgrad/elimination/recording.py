@@ -9,7 +9,7 @@ from ..core.array import Array
 from ..core.memory import Argument
 from ..core.primitive import Aval, Primitive, bind, new_level, shape_of
 from ..core.symbols import static_key
-from ..errors import GraphError
+from ..errors import ArgumentTypeError, GraphError, NoFloatError, ResultError
 from ..rules.arithmetic import copy
 from ..rules.families import Elementwise
 from ..rules.index import index_row
@@ -232,9 +232,10 @@ def record(f: Callable, x: Any) -> Recording:
     Raises TypeError if x is not an array of floats, or if `f` does not return one array.
     """
     if not callable(f):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"elimination: not a function but a value of type {type(f).__name__}: pass the "
-            "function itself, f instead of f(x)"
+            "function itself, f instead of f(x)",
+            code="NB-FUNCTION",
         )
     x = _input(x)
     with new_level() as level:
@@ -244,7 +245,7 @@ def record(f: Callable, x: Any) -> Recording:
             argument.origin = Argument("jacobian", GraphError)
         out = below(f(argument), level)
         if not isinstance(out, (Array, np.ndarray, np.generic, float, int)):
-            raise TypeError(
+            raise ResultError(
                 f"elimination: the function returned a {type(out).__name__}, not an array: return "
                 "one array (np.stack and np.concatenate join several)"
             )
@@ -259,7 +260,7 @@ def _input(x: Any) -> Any:
     array = float_array(x, op="elimination")
     dtype = x.dtype if isinstance(x, Array) else np.asarray(x).dtype
     if dtype.kind != "f":
-        raise TypeError(
+        raise NoFloatError(
             f"elimination: x has dtype {dtype}, but only floats can be differentiated: write 2.0 "
             "for 2, or convert the array to float64"
         )

@@ -13,6 +13,9 @@ class Edge(NamedTuple):
     It is block diagonal with `blocks` blocks of equal shape: one block is a dense matrix, and as
     many blocks as elements are a diagonal matrix. `unit` means that all entries are 0, 1 or -1, so
     products with it take no multiplications.
+
+    >>> nbgrad.elimination.Edge(blocks=4)  # of an elementwise operation on four numbers
+    Edge(blocks=4, unit=False)
     """
 
     blocks: int = 1

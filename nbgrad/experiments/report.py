@@ -116,7 +116,8 @@ def run_one(experiment: Experiment, folder: Path, no_plots: bool, short: bool) -
         try:
             told, _ = process.communicate()
         except KeyboardInterrupt:
-            process.send_signal(signal.SIGINT)
+            if sys.platform != "win32":  # there, all processes of a console receive it
+                process.send_signal(signal.SIGINT)
             raise
     seconds = perf_counter() - start
     return Outcome(experiment, folder, process.returncode, seconds, told, figures(folder))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
+from ..errors import ArgumentError
 from ..rules.softmax import softmax
 from ..transforms.trees import register
 from .layers import Layer, Random, glorot_uniform, require_last
@@ -19,6 +20,10 @@ class Attention(Layer):
     softmax(query . key / sqrt(n)). Input and output have shape (samples, times, width). `weight`
     has shape (width, 3, heads, n), for queries, keys and values of n = width / heads features, and
     `output` has shape (heads, n, width). With `causal`, later times are masked.
+
+    >>> layer = nbgrad.nn.Attention.random(0, 8, heads=2)
+    >>> layer(np.ones((2, 5, 8))).shape
+    (2, 5, 8)
     """
 
     weight: Any
@@ -34,7 +39,7 @@ class Attention(Layer):
         Raises ValueError if the width is not divisible by the number of heads.
         """
         if width % heads:
-            raise ValueError(f"Attention: the width {width} is not divisible by {heads} heads")
+            raise ArgumentError(f"Attention: the width {width} is not divisible by {heads} heads")
         rng = np.random.default_rng(rng)
         n = width // heads
         return cls(

@@ -6,13 +6,17 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch
+from ..errors import ArgumentError, DimensionMismatch
 from ..transforms.trees import register
 from .layers import Layer, Random, glorot_uniform, require_last
 
 
 def flatten(x: Any) -> Any:
-    """Reshape (samples, ...) to (samples, n)."""
+    """Reshape (samples, ...) to (samples, n).
+
+    >>> nbgrad.nn.flatten(np.ones((2, 3, 4))).shape
+    (2, 12)
+    """
     return np.reshape(x, (shape_of(x)[0], -1))
 
 
@@ -36,7 +40,7 @@ class Conv2d(Layer):
 
     def __post_init__(self) -> None:
         if self.stride < 1 or self.padding < 0:
-            raise ValueError(
+            raise ArgumentError(
                 f"Conv2d: stride is {self.stride} and padding is {self.padding}; stride must be at "
                 "least 1 and padding at least 0"
             )
@@ -94,6 +98,10 @@ class MaxPool2d(Layer):
     """The maximum of each square of `size` x `size` pixels, for each channel.
 
     Incomplete squares at the right and the bottom are dropped. Ties share the gradient evenly.
+
+    >>> nbgrad.nn.MaxPool2d()(np.arange(16.0).reshape(1, 4, 4, 1))[0, :, :, 0]
+    array([[ 5.,  7.],
+           [13., 15.]])
     """
 
     size: int = 2
@@ -107,6 +115,10 @@ class MeanPool2d(Layer):
     """The mean of each square of `size` x `size` pixels, for each channel.
 
     Incomplete squares at the right and the bottom are dropped.
+
+    >>> nbgrad.nn.MeanPool2d()(np.arange(16.0).reshape(1, 4, 4, 1))[0, :, :, 0]
+    array([[ 2.5,  4.5],
+           [10.5, 12.5]])
     """
 
     size: int = 2
@@ -122,7 +134,7 @@ register(MeanPool2d, fields=[])
 def _squares(layer: Layer, x: Any, size: int) -> Any:
     shape = shape_of(x)
     if size < 1:
-        raise ValueError(f"{type(layer).__name__}: size is {size}; it must be at least 1")
+        raise ArgumentError(f"{type(layer).__name__}: size is {size}; it must be at least 1")
     if len(shape) != 4 or min(shape[1:3]) < size:
         raise DimensionMismatch(
             f"{type(layer).__name__}: an input of shape {shape}; expected images (samples, height, "

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import random
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch
+from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch, IndexOutOfBounds
 from ..runtime.kinds import is_a
 from ..transforms.trees import register
 
@@ -58,7 +58,12 @@ def require_last(layer: Any, x: Any, width: int, why: str, axes: int | None = No
 def glorot_uniform(
     rng: Random, shape: tuple[int, ...], inputs: int, outputs: int, dtype: Any = np.float64
 ) -> np.ndarray:
-    """Draw uniform numbers in +- sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010)."""
+    """Draw uniform numbers in +- sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010).
+
+    >>> w = nbgrad.nn.glorot_uniform(0, (2, 4), 2, 4)
+    >>> w.shape, bool(np.all(abs(w) <= 1.0))
+    ((2, 4), True)
+    """
     draws = np.random.default_rng(rng).random(shape) - 0.5
     return (draws * np.sqrt(24 / (inputs + outputs))).astype(dtype)
 
@@ -96,6 +101,11 @@ class Embedding(Layer):
 
     Negative integers count from the end, as in NumPy. Raises IndexError for integers out of range,
     TypeError for other inputs than integers.
+
+    >>> table = nbgrad.nn.Embedding(np.arange(6.0).reshape(3, 2))
+    >>> table(np.array([2, 0]))
+    array([[4., 5.],
+           [0., 1.]])
     """
 
     weight: Any
@@ -108,12 +118,13 @@ class Embedding(Layer):
     def __call__(self, x: Any) -> Any:
         x = x if hasattr(x, "dtype") else np.asarray(x)
         if x.dtype.kind not in "iu":
-            raise TypeError(
-                f"Embedding: an input of dtype {x.dtype}; expected integers: use x.astype(int)"
+            raise ArgumentTypeError(
+                f"Embedding: an input of dtype {x.dtype}; expected integers: use x.astype(int)",
+                code="NB-INTEGER",
             )
         count = shape_of(self.weight)[0]
         if is_a(x, np.ndarray) and x.size and not (-count <= x.min() and x.max() < count):
-            raise IndexError(
+            raise IndexOutOfBounds(
                 f"Embedding: inputs from {x.min()} to {x.max()}, but the rows are 0 to {count - 1}"
             )
         return self.weight[x]
@@ -124,6 +135,13 @@ class Dropout(Layer):
     """In training, set each element to zero with probability `rate`, and scale by 1 / (1 - rate).
 
     In evaluation, return x. `state` is a state of `nbgrad.random`.
+
+    >>> layer = nbgrad.nn.Dropout.of(0.5, seed=0)
+    >>> layer(np.ones(3))  # only training drops
+    array([1., 1., 1.])
+    >>> out, layer = nbgrad.nn.training(layer, np.ones(3))
+    >>> bool(np.all((out == 0.0) | (out == 2.0)))
+    True
     """
 
     rate: float
@@ -133,7 +151,7 @@ class Dropout(Layer):
     def of(cls, rate: float, seed: int = 0) -> "Dropout":
         """Create a layer with a seed. Raises ValueError for a rate outside of [0, 1)."""
         if not 0 <= rate < 1:
-            raise ValueError(f"Dropout: rate is {rate}; it must be in [0, 1)")
+            raise ArgumentError(f"Dropout: rate is {rate}; it must be in [0, 1)")
         return cls(float(rate), random.key(seed))
 
     def __call__(self, x: Any) -> Any:
@@ -163,8 +181,9 @@ class Chain(Layer):
     def __init__(self, *layers: Callable[..., Any]):
         for layer in layers:
             if not callable(layer):
-                raise TypeError(
-                    f"Chain: a {type(layer).__name__} is not a layer: it is not callable"
+                raise ArgumentTypeError(
+                    f"Chain: a {type(layer).__name__} is not a layer: it is not callable",
+                    code="NB-MODEL",
                 )
         self.layers = layers
 

@@ -19,6 +19,12 @@ class BatchNorm(Layer):
     In training, mean and variance are those of the batch over all other axes, with Bessel's
     correction, and the running statistics become `(1 - momentum) * running + momentum * batch`.
     Evaluation uses the running statistics, which are constants in derivatives.
+
+    >>> layer = nbgrad.nn.BatchNorm.of(3)
+    >>> out, layer = nbgrad.nn.training(layer, np.arange(6.0).reshape(2, 3))
+    >>> out.round(4)
+    array([[-0.7071, -0.7071, -0.7071],
+           [ 0.7071,  0.7071,  0.7071]])
     """
 
     scale: Any
@@ -71,7 +77,11 @@ register(BatchNorm, fields=["scale", "shift", "mean", "variance"])
 
 @dataclass(repr=False)
 class LayerNorm(Layer):
-    """`scale * (x - mean) / sqrt(variance + epsilon) + shift`, with statistics of the last axis."""
+    """`scale * (x - mean) / sqrt(variance + epsilon) + shift`, with statistics of the last axis.
+
+    >>> nbgrad.nn.LayerNorm.of(2)(np.array([[1.0, 3.0]])).round(4)
+    array([[-1.,  1.]])
+    """
 
     scale: Any
     shift: Any

@@ -59,6 +59,10 @@ class GRU(_Recurrent):
 
     h = (1 - z) * tanh(n) + z * h, where z and r are sigmoids of inputs and h, and
     n = x @ W + b + r * (h @ U).
+
+    >>> cell = nbgrad.nn.GRU.random(0, 3, 5)
+    >>> cell(np.ones((2, 4, 3))).shape
+    (2, 4, 5)
     """
 
     gates: ClassVar[int] = 3
@@ -84,6 +88,10 @@ class LSTM(_Recurrent):
 
     c = f * c + i * tanh(g) and h = o * tanh(c), where i, f and o are sigmoids of inputs and h. The
     initial bias of the forget gate is one.
+
+    >>> cell = nbgrad.nn.LSTM.random(0, 3, 5)
+    >>> cell(np.ones((2, 4, 3))).shape
+    (2, 4, 5)
     """
 
     gates: ClassVar[int] = 4

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.fillable import Fillable, highest
 from ..core.functions import functions
+from ..errors import NoRuleError
 from ..runtime.kinds import is_a
 
 __all__ = [
@@ -34,7 +35,7 @@ class vectorize(np.vectorize):  # pyright: ignore[reportIncompatibleVariableOver
         if highest(*args, *options.values()) is None:
             return super().__call__(*args, **options)
         if self.signature is not None:
-            raise NotImplementedError(
+            raise NoRuleError(
                 "np.vectorize(signature=...) of tracked arrays: write nbgrad.vmap(f)(x)"
             )
         excluded = self.excluded or set()

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..errors import ArgumentError
 
 
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False,
@@ -24,7 +25,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
         ones = (1,) * (len(shape) - axis - 1)
         places += np.reshape(np.arange(length) * (stride // step), (length, *ones))
     if places.size and not 0 <= places.min() <= places.max() < math.prod(x.shape):
-        raise ValueError(
+        raise ArgumentError(
             f"as_strided: shape {shape} with strides {strides} goes beyond an array of shape "
             f"{x.shape}"
         )

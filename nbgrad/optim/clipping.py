@@ -33,7 +33,13 @@ def clip(gradients: Any, limit: float) -> Any:
 
 @dataclass(frozen=True)
 class Clipped:
-    """An optimiser that receives gradients clipped to the norm `limit`."""
+    """An optimiser that receives gradients clipped to the norm `limit`.
+
+    >>> optimiser = nbgrad.optim.Clipped(nbgrad.optim.SGD(0.1), limit=1.0)
+    >>> state, w = optimiser.update(optimiser.init(1.0), 2.0, 1.0)
+    >>> round(float(w), 6)
+    0.9
+    """
 
     optimiser: Any
     limit: float

@@ -23,6 +23,11 @@ class SGD:
 
     With momentum, v = momentum * v + g and w = w - rate * v; with Nesterov's momentum,
     w = w - rate * (g + momentum * v) with the new v.
+
+    >>> optimiser = nbgrad.optim.SGD(0.1)
+    >>> state, w = optimiser.update(optimiser.init(1.0), 2.0, 1.0)
+    >>> round(float(w), 6)
+    0.8
     """
 
     rate: Rate
@@ -56,6 +61,11 @@ class RMSProp:
     """RMSProp (Hinton, 2012).
 
     s = decay * s + (1 - decay) * g * g, w = w - rate * g / (sqrt(s) + epsilon).
+
+    >>> optimiser = nbgrad.optim.RMSProp(0.1)
+    >>> state, w = optimiser.update(optimiser.init(1.0), 2.0, 1.0)
+    >>> round(float(w), 6)
+    0.0
     """
 
     rate: Rate = 0.01
@@ -82,6 +92,11 @@ class Adam:
 
     m = beta1 * m + (1 - beta1) * g, s = beta2 * s + (1 - beta2) * g * g,
     w = w - rate * (m / (1 - beta1**t)) / (sqrt(s / (1 - beta2**t)) + epsilon).
+
+    >>> optimiser = nbgrad.optim.Adam(0.1)
+    >>> state, w = optimiser.update(optimiser.init(1.0), 2.0, 1.0)
+    >>> round(float(w), 6)
+    0.9
     """
 
     rate: Rate = 0.001
@@ -118,6 +133,11 @@ class AdamW(Adam):
 
     Subtracts rate * decay * w from arrays with at least two axes, so that biases, scales and
     running statistics do not decay.
+
+    >>> optimiser = nbgrad.optim.AdamW(0.1)
+    >>> state, w = optimiser.update(optimiser.init(1.0), 2.0, 1.0)
+    >>> round(float(w), 6)
+    0.9
     """
 
     decay: float = 0.01

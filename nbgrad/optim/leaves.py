@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, StructureMismatch
 from ..runtime.kinds import is_a
 from ..transforms import trees
 
@@ -33,7 +33,7 @@ def each(op: str, f: Callable, gradients: Any, *given: Any) -> tuple:
     parts = [trees.flatten(tree) for tree in given]
     slopes = trees.flatten(gradients)[0]
     if any(len(leaves) != len(slopes) for leaves, _ in parts):
-        raise TypeError(
+        raise StructureMismatch(
             f"{op}: the gradients have the structure {trees.describe(gradients)}, but parameters "
             f"or state {trees.describe(given[0])}: pass the gradient of these parameters, and the "
             "state from init(parameters)"

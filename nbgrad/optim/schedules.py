@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..errors import ArgumentError
+
 Schedule: TypeAlias = Callable[[Any], Any]
 Rate: TypeAlias = float | Schedule
 
@@ -18,7 +20,11 @@ def rate_at(rate: Rate, step: Any) -> Any:
 
 
 def constant(rate: float) -> Schedule:
-    """Return a constant schedule."""
+    """Return a constant schedule.
+
+    >>> nbgrad.optim.constant(0.1)(7)
+    0.1
+    """
     return lambda step: rate
 
 
@@ -33,7 +39,11 @@ def stepwise(rate: float, factor: float, every: int) -> Schedule:
 
 
 def exponential(rate: float, factor: float, every: int = 1) -> Schedule:
-    """Return the schedule rate * factor**(step / every)."""
+    """Return the schedule rate * factor**(step / every).
+
+    >>> round(float(nbgrad.optim.exponential(1.0, 0.5, every=10)(20)), 6)
+    0.25
+    """
     _positive("exponential", every)
     return lambda step: rate * factor ** (step / every)
 
@@ -61,4 +71,4 @@ def warmup(rate: Rate, steps: int) -> Schedule:
 
 def _positive(name: str, steps: int) -> None:
     if not steps > 0:
-        raise ValueError(f"{name}: {steps} updates; there must be at least one")
+        raise ArgumentError(f"{name}: {steps} updates; there must be at least one")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import import_extra
+from ..errors import ArgumentError, ArgumentTypeError, import_extra
 from .work import Part, Share
 
 Rows = np.ndarray | slice
@@ -57,7 +57,7 @@ def engine_of(engine: Any, workers: int | None = None) -> Engine:
     from .executors import Given, Processes, Threads
 
     if workers is not None and workers < 1:
-        raise ValueError(f"parallel: workers={workers}: it must be at least 1")
+        raise ArgumentError(f"parallel: workers={workers}: it must be at least 1")
     if engine is None or engine == "threads":
         return Threads(workers)
     if engine == "processes":
@@ -71,7 +71,7 @@ def engine_of(engine: Any, workers: int | None = None) -> Engine:
 
         return Ranks(extra("mpi4py.MPI", "mpi").COMM_WORLD, workers)
     if isinstance(engine, str):
-        raise ValueError(
+        raise ArgumentError(
             f'parallel: unknown engine {engine!r}: use "threads", "processes", "dask" or "mpi"'
         )
     if isinstance(engine, Executor):  # also those of mpi4py.futures and Dask
@@ -85,7 +85,7 @@ def engine_of(engine: Any, workers: int | None = None) -> Engine:
         from .ranks import Ranks
 
         return Ranks(engine, workers)
-    raise TypeError(
+    raise ArgumentTypeError(
         f"parallel: a {type(engine).__name__} is not an engine: pass None for threads, an executor "
         "of concurrent.futures, a dask.distributed.Client, an MPI communicator, or a name"
     )

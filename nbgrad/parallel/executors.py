@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NbgradError, WorkerError
+from ..errors import ArgumentTypeError, NbgradError, WorkerError
 from ..runtime.cores import cores
 from .engines import Engine, Rows, Tell
 from .kept import Kept, Packed
@@ -208,8 +208,9 @@ def _require_sent(*given: Any) -> list[bytes]:
         except Exception as error:
             x = x.function if isinstance(x, Kept) else x
             name = getattr(x, "__qualname__", f"a {type(x).__name__}")
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"parallel: {name} cannot be sent to another process ({error}): define it, and the "
-                "functions that it uses, at the top level of a module, and pass data as arguments"
+                "functions that it uses, at the top level of a module, and pass data as arguments",
+                code="NB-PICKLE",
             ) from error
     return sent

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..core.array import Array
+from ..errors import ArgumentError, ArgumentTypeError, EmptyError, NoFloatError
 from ..transforms import trees
 from .engines import Engine, engine_of
 from .ranks import Ranks
@@ -63,13 +64,19 @@ def value_and_grad(
     """
     trees.require_function("parallel.value_and_grad", loss)
     if reduce not in ("mean", "sum"):
-        raise ValueError(f'parallel.value_and_grad: reduce={reduce!r}: use "mean" or "sum"')
+        raise ArgumentError(f'parallel.value_and_grad: reduce={reduce!r}: use "mean" or "sum"')
     share = Share(loss, reduce == "mean", compile)
     return ValueAndGrad(share, engine_of(engine, workers))
 
 
 class ValueAndGrad:
-    """The result of `nbgrad.parallel.value_and_grad`."""
+    """The result of `nbgrad.parallel.value_and_grad`.
+
+    >>> vg = nbgrad.parallel.value_and_grad(lambda w, x: np.sum(w * x), reduce="sum")
+    >>> value, slope = vg(2.0, [(np.ones(3),), (np.ones(2),)])
+    >>> float(value), float(slope)
+    (10.0, 5.0)
+    """
 
     def __init__(self, share: Share, engine: Engine):
         self._share, self._engine = share, engine
@@ -81,13 +88,13 @@ class ValueAndGrad:
         _require_plain(leaves)
         shards = list(shards)
         if not shards and not isinstance(self._engine, Ranks):
-            raise ValueError("parallel.value_and_grad: shards is empty: pass at least one")
+            raise EmptyError("parallel.value_and_grad: shards is empty: pass at least one")
         total, seen = self._engine.step(self._share, params, shards)
         self._report = Report(time.perf_counter() - started, seen)
         weight, found = total[0], total[1:]
         if self._share.mean:
             if weight == 0.0:
-                raise ValueError("parallel.value_and_grad: no shard has a row to average")
+                raise EmptyError("parallel.value_and_grad: no shard has a row to average")
             found = found / weight
         return float(found[0]), rebuild(_split(found[1:], leaves))
 
@@ -95,7 +102,7 @@ class ValueAndGrad:
     def report(self) -> Report:
         """The work of each worker in the last step. Raises ValueError before the first step."""
         if self._report is None:
-            raise ValueError("report: there is no report before the first step")
+            raise ArgumentError("report: there is no report before the first step")
         return self._report
 
     @property
@@ -128,12 +135,13 @@ class ValueAndGrad:
 
 def _require_plain(leaves: list[Any]) -> None:
     if any(isinstance(x, Array) for x in leaves):
-        raise TypeError(
+        raise ArgumentTypeError(
             "parallel.value_and_grad: tracked parameters: the graph cannot be sent to workers; "
-            "pass plain arrays, w.data instead of w"
+            "pass plain arrays, w.data instead of w",
+            code="NB-PICKLE",
         )
     if not any(map(trees.is_differentiable, leaves)):
-        raise TypeError(
+        raise NoFloatError(
             "parallel.value_and_grad: the parameters hold no float: write 2.0 for 2, or convert "
             "the array to float64"
         )

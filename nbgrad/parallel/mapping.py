@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DimensionMismatch
+from ..errors import ArgumentError, DimensionMismatch
+from ..runtime.progress import Bar
 from ..static import compile
 from ..transforms import trees
 from ..transforms.batching import vmap
 from ..transforms.forward import jvp
 from .engines import engine_of
 from .kept import Kept
-from .progress import Bar
 from .versions import whoami
 
 
@@ -31,7 +31,7 @@ def map(
         starts: the arguments, such as seeds, arrays or dicts of settings.
         engine, workers: as for `nbgrad.parallel.value_and_grad`. With MPI, all ranks pass the same
             starts and receive all results.
-        progress: show a progress bar on a terminal, after two seconds.
+        progress: show a progress bar on a terminal or in a notebook, after two seconds.
 
     Raises the first error of `f` and cancels the other calls; WorkerError if a worker died.
 
@@ -75,7 +75,7 @@ def jacobian(
             "divide: pass an array of at least one float"
         )
     if together < 1:
-        raise ValueError(f"parallel.jacobian: together={together}: it must be at least 1")
+        raise ArgumentError(f"parallel.jacobian: together={together}: it must be at least 1")
     together = min(together, x.size)
     blocks = range(0, x.size, together)
     found = _map(Columns(f, x, together), blocks, engine, workers, progress=False)

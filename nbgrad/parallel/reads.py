@@ -54,7 +54,7 @@ class _Reads:
         return map(self.of, items)
 
     def _parts(self, x: Any, kind: type) -> Iterator[bytes]:
-        yield f"{kind.__module__}.{kind.__qualname__}".encode()
+        yield self._name(kind)
         if is_a(x, (np.ndarray, np.generic)):
             yield f"{x.dtype} {x.shape}".encode()
             if x.dtype.hasobject:
@@ -91,7 +91,7 @@ class _Reads:
                 yield self.of(getattr(x, "__wrapped__", None))
 
     def _name(self, x: Any) -> bytes:
-        return f"{x.__module__}.{x.__qualname__}".encode()
+        return f"{_module(x)}.{x.__qualname__}".encode()
 
     def _function(self, f: FunctionType) -> Iterator[bytes]:
         yield self._name(f)
@@ -108,7 +108,7 @@ class _Reads:
     def _globals(self, f: FunctionType) -> None:
         found = uses(f.__code__)
         names = {*found.globals, *found.attributes}
-        spaces, seen = [(f.__module__, f.__globals__)], set()
+        spaces, seen = [(_module(f), f.__globals__)], set()
         while spaces:
             module, space = spaces.pop()
             for name in sorted(names & space.keys()):
@@ -123,7 +123,7 @@ class _Reads:
     def _class(self, cls: type) -> None:
         for name, value in vars(cls).items():
             if not name.startswith(("__", "_abc_")) or isinstance(value, FunctionType):
-                self._note(f"{cls.__module__}.{cls.__qualname__}.{name}", value)
+                self._note(f"{_module(cls)}.{cls.__qualname__}.{name}", value)
         for base in cls.__bases__:
             self.of(base)
 
@@ -147,7 +147,7 @@ def _reduced(x: Any) -> Any:
     The result is None for an object that cannot be pickled, such as a lock, and for functions of
     Numba, whose pickles depend on the process.
     """
-    if type(x).__module__.startswith("numba."):
+    if any(kind.__module__.startswith("numba.") for kind in type(x).__mro__):
         return None
     try:
         found = x.__reduce_ex__(4)
@@ -156,6 +156,11 @@ def _reduced(x: Any) -> Any:
     if isinstance(found, str):
         return found
     return tuple([list(part) if isinstance(part, Iterator) else part for part in found])
+
+
+def _module(x: Any) -> str:
+    """The module of a function or class. A script has another name where a worker imports it."""
+    return "__main__" if x.__module__ == "__mp_main__" else x.__module__
 
 
 def _is_own(module: str | None) -> bool:

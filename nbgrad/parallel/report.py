@@ -14,6 +14,11 @@ class Report:
     """The duration of a step in seconds, and the work on each shard (with MPI, of each rank).
 
     `print(vg.report)` shows the shards, rows and seconds of each worker, and marks stragglers.
+
+    >>> vg = nbgrad.parallel.value_and_grad(lambda w, x: np.sum(w * x), reduce="sum")
+    >>> value, slope = vg(2.0, [(np.ones(3),), (np.ones(2),)])
+    >>> len(vg.report.seen)
+    2
     """
 
     seconds: float

@@ -6,11 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ArgumentTypeError
+
 
 class Stored:
     """A shard in `.npy` files, one for each array. A call returns the memory-mapped arrays.
 
     All workers must see the same files under these paths, as copies or on a shared file system.
+
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/x.npy"
+    >>> np.save(file, np.ones(3))
+    >>> shard = nbgrad.parallel.Stored(file)
+    >>> [array.shape for array in shard()]
+    [(3,)]
     """
 
     def __init__(self, *paths: str | Path):
@@ -53,7 +62,9 @@ def store(folder: str | Path, shards: Iterable[tuple[Any, ...]]) -> list[Stored]
     stored = []
     for i, shard in enumerate(shards):
         if not isinstance(shard, (tuple, list)):
-            raise TypeError(f"store: shard {i} is a {type(shard).__name__}: pass tuples of arrays")
+            raise ArgumentTypeError(
+                f"store: shard {i} is a {type(shard).__name__}: pass tuples of arrays"
+            )
         paths = [folder / f"{i:05d}-{j}.npy" for j in range(len(shard))]
         for path, x in zip(paths, shard, strict=True):
             np.save(path, np.asarray(x), allow_pickle=False)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ArgumentTypeError
 from ..static import compile
 from ..transforms import trees
 from ..transforms.reverse import value_and_grad
@@ -60,7 +61,7 @@ class Share(Kept):
         if arrays and np.ndim(arrays[0]):
             return len(arrays[0])
         if self.mean:
-            raise TypeError(
+            raise ArgumentTypeError(
                 'parallel: reduce="mean" weights a shard by the length of its first array, and '
                 f'there is none in a shard of {len(arrays)} values: use reduce="sum", or put an '
                 "array with one row per sample first"
@@ -89,7 +90,7 @@ def loaded(shard: Any) -> tuple:
     arrays = shard() if callable(shard) else shard
     if not isinstance(arrays, (tuple, list)):
         what = "a function that returns" if callable(shard) else "a shard that is"
-        raise TypeError(
+        raise ArgumentTypeError(
             f"parallel: {what} a {type(arrays).__name__}: a shard must be a tuple of arrays, the "
             "arguments of the loss after the parameters, such as (x, y) or (x,)"
         )

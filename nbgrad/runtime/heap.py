@@ -78,6 +78,9 @@ def trim() -> int:
 
 
 def _resident() -> int:
-    """The resident memory of this process, in bytes."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    """The resident memory of this process, in bytes; 0 without `/proc`."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

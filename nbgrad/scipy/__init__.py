@@ -6,6 +6,7 @@ This module, and SciPy, are imported at the first use of `nbgrad.scipy`.
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
+from ..errors import MissingAttribute
 from .flat import ravel
 from .functions import Objective
 from .solvers import least_squares, minimize, objective, root
@@ -25,4 +26,4 @@ def __getattr__(name: str) -> Any:
     """Import a counterpart of one of SciPy's modules on first use."""
     if name in ("integrate", "linalg", "misc", "signal", "special", "stats"):
         return _import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")

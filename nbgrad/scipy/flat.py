@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..errors import DimensionMismatch, require_unmasked
+from ..errors import DimensionMismatch, NoFloatError, require_unmasked
 from ..runtime.kinds import is_a
 from ..transforms import trees
 from ..transforms.calls import Part
@@ -35,7 +35,7 @@ def ravel(tree: Any) -> tuple[Any, "Unravel"]:
     leaves, rebuild = trees.flatten(tree)
     floats = [leaf for leaf in leaves if trees.is_differentiable(leaf)]
     if not floats:
-        raise TypeError(
+        raise NoFloatError(
             f"ravel: a {_kind(tree)} holds no float: integers are static, so write 2.0 for 2, or "
             "convert the array to float64"
         )

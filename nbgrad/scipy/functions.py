@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, NotScalarError, ResultError
 from ..rules.assign import explaining_at
 from ..runtime.kinds import is_a
 from ..static import StaticFunction, compile
@@ -110,6 +110,10 @@ class Objective(_Derived):
     """The result of `objective`: a function of flat vectors to minimise.
 
     `x0` is the initial vector; `unravel` converts a vector to a tree.
+
+    >>> parts = nbgrad.scipy.objective(lambda p: np.sum((p["a"] - 1.0) ** 2), {"a": np.zeros(2)})
+    >>> float(parts.fun(parts.x0)), parts.jac(parts.x0)
+    (2.0, array([-2., -2.]))
     """
 
     _at: bytes | None = None  # the last point
@@ -196,12 +200,12 @@ def _real(value: Any) -> np.ndarray:
 def _number(value: Any) -> float:
     """Convert the result of an objective to a float. Raises TypeError or DimensionMismatch."""
     if not isinstance(value, (Array, np.ndarray, np.generic, float, int)):
-        raise TypeError(
+        raise ResultError(
             f"nbgrad.scipy: the function to minimise returned a {type(value).__name__}; return one "
             "number: its derivatives are computed automatically"
         )
     if math.prod(shape_of(value)) != 1:
-        raise DimensionMismatch(
+        raise NotScalarError(
             "nbgrad.scipy: the function to minimise returned an array of shape "
             f"{shape_of(value)}; return one number, such as np.sum(...), or use least_squares for "
             "residuals"

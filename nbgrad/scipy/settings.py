@@ -8,10 +8,11 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult
 
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, StructureMismatch
 from ..runtime.kinds import is_a
 from ..transforms import trees
 from .flat import ravel
+from .found import Found
 from .functions import Flat, Residuals
 
 
@@ -29,25 +30,29 @@ class Start:
             x0 = x0.astype(np.float64) if x0.dtype.kind in "iub" else x0
         self.is_tree = not (is_a(x0, np.ndarray) and x0.ndim == 1)
         self._leaves, _ = trees.flatten(x0)
-        self._structure = trees.structure([x0])
+        self._x0 = x0
         vector, self.unravel = ravel(x0)
         self.vector = np.array(vector, np.float64)
 
-    def finished(self, found: OptimizeResult) -> OptimizeResult:
+    def finished(self, found: OptimizeResult) -> Found:
         """Replace the vector in SciPy's result by a tree."""
-        found.x = self.unravel(found.x)
-        return found
+        return Found({**found, "x": self.unravel(found.x)})
 
     def bounds(self, given: Any) -> Any:
         """Convert a pair (lower, upper) of numbers or trees to bounds of the vector."""
         pair = isinstance(given, (tuple, list)) and len(given) == 2
         if not (self.is_tree and pair and all(map(self._is_side, given))):
+            if type(given) is dict or (pair and dict in map(type, given)):
+                raise StructureMismatch(
+                    f"bounds of parameters that nest as {trees.describe(self._x0)}: pass a pair "
+                    "(lower, upper) of numbers, None, or values that nest as the parameters do"
+                )
             return given
         lower, upper = self._side(given[0], -np.inf), self._side(given[1], np.inf)
         return Bounds(cast(Any, lower), cast(Any, upper))
 
     def _is_side(self, side: Any) -> bool:
-        return _is_number(side) or side is None or trees.structure([side]) == self._structure
+        return _is_number(side) or side is None or trees.same_structure(side, self._x0)
 
     def _side(self, side: Any, missing: float) -> np.ndarray:
         alone = _is_number(side) or side is None

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.signal as _plain
 
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch
+from ..errors import ArgumentError, DimensionMismatch
 from ..rules.layout import given
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def convolve(
     if isinstance(axes, str):
         axes, mode = None, axes
     if mode not in ("full", "valid", "same"):
-        raise ValueError(f"convolve: mode={mode!r} must be 'full', 'valid' or 'same'")
+        raise ArgumentError(f"convolve: mode={mode!r} must be 'full', 'valid' or 'same'")
     a, b = given(A), given(B)
     along_a, along_b = axes or (range(a.ndim), range(b.ndim))
     dot_a, dot_b = dot_axes or ((), ())

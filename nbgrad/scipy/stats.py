@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.stats as _plain
 
 from .. import stats as _own
+from ..errors import MissingAttribute
 
 if TYPE_CHECKING:
     from scipy.stats import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
@@ -33,7 +34,7 @@ class _Joined:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(name)
+            raise MissingAttribute(name)
         return getattr(self._plain, name)
 
     def __call__(self, *args: Any, **options: Any) -> Any:

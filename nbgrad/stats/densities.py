@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ArgumentTypeError
 from ..rules.layout import given
 from ..rules.nondiff import stopped
 from ..runtime.kinds import is_a
@@ -83,7 +84,7 @@ class Continuous:
         names = (*self.shapes, "loc", "scale")
         given = {"loc": 0, "scale": 1, **dict(zip(names, args, strict=False)), **options}
         if len(args) > len(names) or given.keys() != set(names):
-            raise TypeError(f"cdf: the arguments are x, {', '.join(names)}")
+            raise ArgumentTypeError(f"cdf: the arguments are x, {', '.join(names)}")
         x, *shapes, loc, scale = (operand(value) for value in (x, *map(given.get, names)))
         with np.errstate(all="ignore"):
             y = (x - loc) / scale

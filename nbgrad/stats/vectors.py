@@ -7,7 +7,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch
+from ..errors import DimensionMismatch, MatrixError
 from ..rules.linalg.cholesky import cholesky
 from ..rules.linalg.triangular import solve_triangular
 from ..rules.nondiff import stopped
@@ -53,7 +53,7 @@ class MultivariateNormal:
         if len(shape_of(cov)) < 2:
             variances = np.broadcast_to(np.reshape(cov, -1), (d,))
             if np.any(stopped(variances) <= 0) is np.True_:
-                raise np.linalg.LinAlgError("multivariate_normal: cov is not positive definite")
+                raise MatrixError("multivariate_normal: cov is not positive definite")
             scaled, logarithms = centred / np.sqrt(variances), 0.5 * np.log(variances)
         else:
             lower = cholesky(np.reshape(cov, (d, d)))
@@ -87,7 +87,7 @@ def _on_subspace(centred: Any, cov: Any, d: int) -> Any:
     usual = 1e3 if values.dtype == np.float32 else 1e6  # as in SciPy
     least = usual * np.finfo(values.dtype).eps * np.max(np.abs(values))
     if np.min(values) < -least:
-        raise np.linalg.LinAlgError("multivariate_normal: cov is not positive semidefinite")
+        raise MatrixError("multivariate_normal: cov is not positive semidefinite")
     spans = values > least
     scaled = centred @ (vectors[:, spans] / np.sqrt(values[spans]))
     log_det = 0.5 * np.sum(np.log(values[spans])) + 0.5 * np.sum(spans) * math.log(2 * math.pi)

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..compiler.kernel import DISABLED, Kernel
+from ..errors import ArgumentError, ArgumentTypeError
 from ..runtime.cores import cores
 from ..runtime.layout import prototype
 from .helpers import (
@@ -61,7 +62,7 @@ def _given() -> int | None:
     if not text:
         return None
     if not text.isdecimal() or not 1 <= int(text) <= MOST:
-        raise ValueError(f"{_VARIABLE} is {text!r}: it takes a whole number from 1 to {MOST}")
+        raise ArgumentError(f"{_VARIABLE} is {text!r}: it takes a whole number from 1 to {MOST}")
     return int(text)
 
 
@@ -178,11 +179,12 @@ def set_threads(n: int | None) -> None:
         try:
             n = operator.index(n)
         except TypeError:
-            raise TypeError(
-                f"set_threads takes a whole number from 1 to {MOST}, or None, not {n!r}"
+            raise ArgumentTypeError(
+                f"set_threads takes a whole number from 1 to {MOST}, or None, not {n!r}",
+                code="NB-INTEGER",
             ) from None
         if not 1 <= n <= MOST:
-            raise ValueError(f"set_threads takes a whole number from 1 to {MOST}, not {n}")
+            raise ArgumentError(f"set_threads takes a whole number from 1 to {MOST}, not {n}")
     with held():
         _pool.stop()
         _pool.chosen, WORDS[LIMIT] = n, 0
@@ -191,7 +193,11 @@ def set_threads(n: int | None) -> None:
 
 
 def get_threads() -> int:
-    """How many threads may run the pieces of a long loop that the calling thread comes to."""
+    """How many threads may run the pieces of a long loop that the calling thread comes to.
+
+    >>> nbgrad.get_threads() >= 1
+    True
+    """
     most = most_threads()
     return most if WORDS[CHOSEN] or threading.get_ident() == WORDS[MAIN] else 1
 

@@ -30,6 +30,12 @@ def save(path: str | Path, tree: Any) -> None:
 
     Strings, None and functions are stored by name and compared when the file is loaded. Raises
     CheckpointError if the file cannot be written; an existing file then remains unchanged.
+
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/model.npz"
+    >>> nbgrad.train.save(file, {"w": np.ones(2)})
+    >>> nbgrad.train.load(file, {"w": np.zeros(2)})
+    {'w': array([1., 1.])}
     """
     path = Path(path)
     leaves, names = trees.flatten(tree)[0], trees.paths(tree)

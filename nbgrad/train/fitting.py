@@ -11,9 +11,16 @@ import numpy as np
 from ..core.array import Array
 from ..core.modes import detect_nan
 from ..data.batches import Last, Order, require_rows
-from ..errors import CheckpointError, NanError
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CheckpointError,
+    NanError,
+    NbgradWarning,
+    NoFloatError,
+)
 from ..optim import SGD
-from ..parallel.progress import Bar
+from ..runtime.progress import Bar
 from ..transforms import trees
 from ..transforms.state import State
 from .checkpoints import Found, read, require_writable
@@ -30,6 +37,12 @@ class Fitted:
 
     It has the last model and the state of the optimiser, the best model, the loss of each step, the
     evaluations (`moments`), and the reason for the end.
+
+    >>> x = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = nbgrad.nn.Dense.random(0, 1, 1)
+    >>> found = nbgrad.train.fit(model, nbgrad.mse, (x, 2.0 * x), steps=100, batch=None)
+    >>> found.ended, len(found.losses), bool(found.losses[-1] < found.losses[0])
+    ('done', 100, True)
     """
 
     model: Any
@@ -38,6 +51,19 @@ class Fitted:
     losses: np.ndarray
     moments: list[Moment]
     ended: Ended
+
+    def _repr_html_(self) -> str:
+        from ..runtime import markup  # for notebooks
+
+        facts = [("steps", f"{len(self.losses):,}"), ("ended", self.ended)]
+        facts += [
+            (name.replace("_", " "), f"{value:.4g}")
+            for moment in self.moments[-1:]
+            for name, value in moment._asdict().items()
+            if name != "step" and value == value
+        ]
+        curve = markup.curve(self.losses, "loss of each step, logarithmic", log=True)
+        return markup.framed(markup.facts(facts) + curve)
 
 
 def accuracy(scores: Any, labels: Any) -> float:
@@ -97,7 +123,7 @@ def fit(
         checkpoint: the path of a file to save to, at each evaluation and at the end.
         resume: continue from that file if it exists. The result is bitwise identical to that of an
             uninterrupted training. Other data, batches, seeds or optimisers raise an error.
-        progress: show a progress bar on a terminal, after two seconds.
+        progress: show a progress bar on a terminal or in a notebook, after two seconds.
         watch: called as `watch(moment, model)` after each evaluation.
         engine: divide the rows of each batch between the workers of this engine of
             `nbgrad.parallel.value_and_grad`; None computes whole batches in this process. The loss
@@ -115,6 +141,12 @@ def fit(
     set, DimensionMismatch for arrays of unequal length, CheckpointError for a file that cannot be
     written or resumed from; with an engine, the errors of `nbgrad.parallel.value_and_grad`, such as
     WorkerError, after which the last checkpoint remains.
+
+    >>> x = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = nbgrad.nn.Dense.random(0, 1, 1)
+    >>> found = nbgrad.train.fit(model, nbgrad.mse, (x, 2.0 * x + 1.0), steps=200, batch=None)
+    >>> found.model.weight.round(2), found.model.bias.round(2)
+    (array([[2.]]), array([1.]))
     """
     _require(model, data, optimiser)
     data = tuple(map(np.asarray, data))
@@ -126,7 +158,7 @@ def fit(
     total = _steps(steps, epochs, order.batches)
     every = max(order.batches, total // 100) if every is None else every
     if every < 1:
-        raise ValueError(f"fit: every is {every}; it must be at least 1")
+        raise ArgumentError(f"fit: every is {every}; it must be at least 1")
     look = _look(loss, data, held, measure)
     now = Standing.first(model, optimiser.init(model), total)
     settings = settings_of(data, held, batch, last, seed, optimiser) if checkpoint else {}
@@ -176,27 +208,35 @@ def fit(
 def _require(model: Any, data: Any, optimiser: Any) -> None:
     """Raise TypeError for wrong arguments, and for floats in a model that updates cannot change."""
     if not callable(model):
-        raise TypeError(f"fit: a {type(model).__name__} is not a model: it is not callable")
+        raise ArgumentTypeError(
+            f"fit: a {type(model).__name__} is not a model: it is not callable", code="NB-MODEL"
+        )
     if not isinstance(data, (tuple, list)):
-        raise TypeError(f"fit: data is a {type(data).__name__}; pass a tuple, (x, *targets)")
+        raise ArgumentTypeError(
+            f"fit: data is a {type(data).__name__}; pass a tuple, (x, *targets)"
+        )
     if not hasattr(optimiser, "update"):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"fit: optimiser is a {type(optimiser).__name__}; pass an optimiser, such as "
             "nbgrad.optim.Adam(0.01)"
         )
     leaves = trees.flatten(model)[0]
     if not any(map(trees.is_differentiable, leaves)) and not State(model).holds_floats:
-        raise TypeError(
+        raise NoFloatError(
             f"fit: the model, a {type(model).__name__}, holds no floats to train; call "
             "fit(model, loss, (x, *targets))"
         )
     if any(isinstance(x, Array) for x in leaves):
-        raise TypeError("fit: the model holds tracked arrays: use plain ones, w.data instead of w")
+        raise ArgumentTypeError(
+            "fit: the model holds tracked arrays: use plain ones, w.data instead of w",
+            code="NB-MODEL",
+        )
     inside = State(model).leaves
     if len(inside) != len(leaves) or any(a is not b for a, b in zip(inside, leaves, strict=True)):
-        raise TypeError(
+        raise ArgumentTypeError(
             "fit: the model holds a closure over floats, which cannot be updated: replace it by an "
-            "object with the floats as attributes, or write constants into the function"
+            "object with the floats as attributes, or write constants into the function",
+            code="NB-MODEL",
         )
 
 
@@ -240,17 +280,18 @@ def _saving(checkpoint: str | Path | None, settings: dict[str, str]) -> Callable
         except CheckpointError as error:
             if str(error) not in told:
                 told.add(str(error))
-                warnings.warn(f"fit: {error}; the training continues", stacklevel=3)
+                warning = NbgradWarning(f"fit: {error}; the training continues")
+                warnings.warn(warning, stacklevel=3)
 
     return save
 
 
 def _steps(steps: int | None, epochs: int | None, batches: int) -> int:
     if (steps is None) == (epochs is None):
-        raise TypeError("fit: pass either steps=, the number of batches, or epochs=")
+        raise ArgumentTypeError("fit: pass either steps=, the number of batches, or epochs=")
     total = steps if steps is not None else (epochs or 0) * batches
     if total < 1:
-        raise ValueError(f"fit: {total} steps; there must be at least one")
+        raise ArgumentError(f"fit: {total} steps; there must be at least one")
     return total
 
 

@@ -14,6 +14,12 @@ class Moment(NamedTuple):
 
     `loss` is the mean loss since the last evaluation; `held_loss` and `measure` are those of the
     validation data, or nan.
+
+    >>> x = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> model = nbgrad.nn.Dense.random(0, 1, 1)
+    >>> found = nbgrad.train.fit(model, nbgrad.mse, (x, 2.0 * x), steps=100, batch=None)
+    >>> found.moments[-1].step
+    100
     """
 
     step: int

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import WorkerError
+from ..errors import ArgumentError, ArgumentTypeError, WorkerError
 from ..kernels.checksum import checksum
 from ..nn.layers import training
 from ..parallel.engines import Engine, Rows, engine_of
@@ -47,7 +47,7 @@ def steps_of(
     """Return the steps of `fit`. Raises the errors of `engine_of` and `require_divisible`."""
     if engine is None:
         if workers is not None:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f'fit: workers={workers} without an engine: pass an engine, such as "threads"'
             )
         return Whole(loss, optimiser, data, compile)
@@ -160,10 +160,11 @@ def require_divisible(loss: Callable, model: Any, data: tuple) -> None:
     values = np.array([whole, first, rest])  # float32 if all are float32
     near = np.sqrt(np.finfo(values.dtype).eps) * np.max(np.abs(values))
     if abs(whole - expected) > near:  # false for nan, which the step reports
-        raise ValueError(
+        raise ArgumentError(
             f"fit: with an engine the loss must be a mean over rows: for {k} rows it is "
             f"{whole:.6g}, but the mean of {cut} and {k - cut} of them gives {expected:.6g}. Use "
-            "np.mean(...) instead of np.sum(...), or train without an engine"
+            "np.mean(...) instead of np.sum(...), or train without an engine",
+            code="NB-MODEL",
         )
 
 
@@ -172,9 +173,10 @@ def _value(loss: Callable, model: Any, batch: tuple) -> Any:
     scores, after = training(model, x)
     pairs = zip(trees.flatten(model)[0], trees.flatten(after)[0], strict=True)
     if any(old is not new and not np.array_equal(old, new) for old, new in pairs):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"fit: training changes the {type(model).__name__}, like the statistics of a batch "
             "norm or the random state of a dropout, so its rows cannot be divided. Train it "
-            "without an engine, or use nn.LayerNorm"
+            "without an engine, or use nn.LayerNorm",
+            code="NB-MODEL",
         )
     return loss(scores, *targets)

@@ -11,7 +11,7 @@ from ..core.array import Array
 from ..core.levels import Level
 from ..core.memory import Argument
 from ..core.primitive import new_level, shape_of
-from ..errors import DimensionMismatch, GraphError, require_unmasked
+from ..errors import ArgumentError, GraphError, SampleMismatch, require_unmasked
 from ..values.batched import Batched
 from ..values.tracked import below
 from . import trees
@@ -20,7 +20,7 @@ from .run import array_leaves
 from .transformed import transformed
 
 
-def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """Vectorise `f` over an axis of its arguments.
 
     Arguments:
@@ -50,16 +50,17 @@ def vmap(f: Callable, in_axes: Any = 0, out_axes: Any = 0) -> Callable:
     each = isinstance(in_axes, (tuple, list))
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         if any(x is not None and type(x) is not int for x in trees.flatten(axes)[0]):
-            raise ValueError(
+            raise ArgumentError(
                 f"vmap: {name} {axes!r}: pass the axis of samples, an integer, or None for shared "
-                "arguments, or these in the structure of the arguments"
+                "arguments, or these in the structure of the arguments",
+                code="NB-SAMPLES",
             )
 
     @transformed(vmap, f, in_axes, out_axes)
     def over_samples(*args, **options):
         axes = in_axes if each else (in_axes,) * len(args)
         if len(axes) != len(args):
-            raise DimensionMismatch(
+            raise SampleMismatch(
                 f"vmap: in_axes names {len(axes)} arguments, and {len(args)} are given"
             )
         flat = [trees.flatten(arg) for arg in args]
@@ -112,9 +113,10 @@ def _axes_for(name: str, axes: Any, tree: Any, leaves: list) -> list[int | None]
         if listed and len(axes) == len(tree):
             parts = [spread(axis, part) for axis, part in zip(axes, tree, strict=True)]
             return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-        raise ValueError(
+        raise ArgumentError(
             f"vmap: {name} {axes!r} does not nest as {trees.describe(tree)}: pass one axis for all "
-            "of it, or the same structure"
+            "of it, or the same structure",
+            code="NB-SAMPLES",
         )
 
     return [None if x != x else int(x) for x in trees.flatten(spread(axes, tree))[0]]
@@ -131,14 +133,15 @@ def _placed(x: Any, axis: int | None, level: int, count: int, given: set[int]) -
         rows = _whole(x, level, count, given)
         return np.moveaxis(rows, 0, axis) if axis and rows is not None else rows
     if isinstance(x := below(x, level), Batched) and x.level == level:
-        raise ValueError(
+        raise ArgumentError(
             "vmap: out_axes is None for a result that differs from sample to sample: pass the axis "
-            "of its samples"
+            "of its samples",
+            code="NB-SAMPLES",
         )
     return x
 
 
-def map(f: Callable, *samples) -> Any:
+def map(f: Callable[..., Any], *samples: Any) -> Any:
     """Call `f` for each sample along the first axis and stack the results.
 
     Arguments:
@@ -160,7 +163,7 @@ def map(f: Callable, *samples) -> Any:
         require_unmasked(x, "map: samples")
     count = _count(arrays, "map")
     if not count:
-        raise DimensionMismatch("map: there is no sample to call the function for")
+        raise SampleMismatch("map: there is no sample to call the function for")
     results = [
         array_leaves(
             "map",
@@ -186,7 +189,7 @@ def _stack(rows: list) -> Any:
         return None
     if any(shape_of(row) != shape_of(rows[0]) for row in rows):
         listed = ", ".join(sorted({str(shape_of(row)) for row in rows}))
-        raise DimensionMismatch(f"map: the function gave arrays of shapes {listed}; stacked "
+        raise SampleMismatch(f"map: the function gave arrays of shapes {listed}; stacked "
                                 "arrays need one shape")  # fmt: skip
     return np.stack(rows)
 
@@ -201,16 +204,16 @@ def _is_array_or_number(x: Any) -> bool:
 
 def _count(batches: list, op: str = "vmap") -> int:
     if not batches:
-        raise DimensionMismatch(f"{op}: no argument is an array with an axis of samples")
+        raise SampleMismatch(f"{op}: no argument is an array with an axis of samples")
     if any(not shape_of(x) for x in batches):
-        raise DimensionMismatch(
+        raise SampleMismatch(
             f"{op}: an argument has no axes: pass arrays with one sample for each row"
             + (", and None in in_axes for shared arguments" if op == "vmap" else "")
         )
     counts = {shape_of(x)[0] for x in batches}
     if len(counts) > 1:
         listed = ", ".join(str(shape_of(x)) for x in batches)
-        raise DimensionMismatch(
+        raise SampleMismatch(
             f"{op}: the shapes {listed} differ in their first axis, that of the samples"
         )
     return counts.pop()

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import Primitive, Unplanned, bind, shape_of
+from ..errors import NoFloatError
 from . import trees
 
 
@@ -56,7 +57,7 @@ class FunctionCall:
         self._result = [Part(x) for x in leaves], rebuild
         parts = [x for x in leaves if trees.is_differentiable(x)]
         if not parts:
-            raise TypeError(
+            raise NoFloatError(
                 f"{self.op}: {self.name} gave no float array: its result has no derivative"
             )
         if len(parts) == 1:

@@ -1,14 +1,14 @@
 """`checkpoint`, which recomputes a function in the backward pass, and `stop_gradient`."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from ..core.array import Array
 from ..core.levels import new_level, outermost
 from ..eager import plans as eager
-from ..errors import GraphError
+from ..errors import NoGraphError
 from ..rules.families import zeros_like
 from ..rules.nondiff import stopped
 from ..values import backward, graph, leaked
@@ -21,10 +21,16 @@ from .direct import callee
 from .forward import jvp
 from .reverse import vjp
 from .state import State
-from .transformed import transformed
+from .transformed import Parameters, Result, transformed
+
+_Tree = TypeVar("_Tree")
 
 
-def checkpoint(f: Callable) -> Callable:
+@overload
+def checkpoint(f: Callable[Parameters, Result]) -> Callable[Parameters, Result]: ...
+@overload
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]: ...
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """Recompute `f` in the backward pass instead of keeping its intermediate values.
 
     Arguments:
@@ -64,7 +70,7 @@ def checkpoint(f: Callable) -> Callable:
     return again
 
 
-def stop_gradient(tree: Any) -> Any:
+def stop_gradient(tree: _Tree) -> _Tree:
     """Treat nested arrays as constants in every derivative.
 
     Arguments:
@@ -143,7 +149,7 @@ def _require_own(call: FunctionCall, out: Any, started: int) -> None:
     nodes = backward.history(out.node) if isinstance(out, TrackedArray) and out.level == 0 else None
     parents = [p for node in nodes or () for p in node.parents if p is not None]
     if nodes is None or any(p.time < started for p in parents):
-        raise GraphError(
+        raise NoGraphError(
             f"{call.op}: {call.name} uses a tracked array that is neither an argument nor in its "
             "closure, so its gradient would be lost: pass it as an argument"
         )

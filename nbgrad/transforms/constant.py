@@ -1,6 +1,5 @@
 """`ConstantWarning` for a function whose result does not depend on the differentiated arguments."""
 
-import sys
 import warnings
 from typing import Any
 from weakref import WeakSet
@@ -11,7 +10,7 @@ from ..core.leaks import place
 from ..core.levels import code_of, new_level, unwrapped
 from ..errors import ConstantWarning
 from ..runtime.kinds import is_a
-from ..runtime.lines import is_ours
+from ..runtime.lines import level_of_user
 
 _warned: WeakSet[Any] = WeakSet()
 
@@ -37,15 +36,11 @@ def warn(op: str, f: Any, scope: new_level, result: Any) -> None:
         pass
     code = code_of(f)
     name = place(code) if code is not None else type(f).__name__
-    frame: Any = sys._getframe(1)
-    depth = 2
-    while frame is not None and is_ours(frame):
-        frame, depth = frame.f_back, depth + 1
     warnings.warn(
         f"{op}: the result of {name} does not depend on what is differentiated, so the derivative "
         "is zero: the result is constant. Was the derivative lost, as by .data, by np.round or by "
         "a value that was computed before? If this is intended, silence the warning with "
         'warnings.filterwarnings("ignore", category=nbgrad.ConstantWarning)',
         ConstantWarning,
-        stacklevel=depth,
+        stacklevel=level_of_user(),
     )

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any
+from inspect import signature
+from typing import Any, Generic, overload
 
 import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import Primitive, Unplanned, bind, new_level, shape_of
 from ..core.remade import reduced
-from ..errors import DimensionMismatch, NoRuleError, TraceError
+from ..errors import CustomRuleError, DimensionMismatch, EagerOnlyError, NoRuleError
 from ..runtime.lines import user_line
 from ..values.tracked import below
 from . import trees
@@ -17,16 +18,19 @@ from .calls import CallPrimitive, FunctionCall, called
 from .linear import linear_transpose
 from .ruled import Rule, ruled
 from .run import fitted
+from .transformed import Parameters, Result
 
 
-class CustomRule:
+class CustomRule(Generic[Parameters, Result]):
     """A function with a derivative rule, returned by `nbgrad.custom_rule`."""
 
-    def __init__(self, f: Callable, pullback: Callable, pushforward: Callable | None):
+    def __init__(
+        self, f: Callable[Parameters, Result], pullback: Callable, pushforward: Callable | None
+    ):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self.f, self.pullback, self.pushforward = f, pullback, pushforward
 
-    def __call__(self, *args, **options):
+    def __call__(self, *args: Parameters.args, **options: Parameters.kwargs) -> Result:
         call = FunctionCall(self._name, self.f, args, options)
         call.rule = self
         return called(_primitive, call)
@@ -35,13 +39,14 @@ class CustomRule:
         """Bind a method: the instance is the first argument."""
         if instance is None:
             return self
-        return lambda *args, **options: self(instance, *args, **options)
+        call: Any = self
+        return lambda *args, **options: call(instance, *args, **options)
 
     def __reduce__(self) -> Any:
         return reduced(self, CustomRule, self.f, self.pullback, self.pushforward)
 
     @property
-    def function(self) -> Callable:
+    def function(self) -> Callable[Parameters, Result]:
         """The function without the rule."""
         return self.f
 
@@ -50,6 +55,17 @@ class CustomRule:
         return getattr(self, "__name__", type(self.f).__name__)
 
 
+@overload
+def custom_rule(
+    f: Callable[Parameters, Result],
+    *,
+    pullback: Callable[..., Any],
+    pushforward: Callable[..., Any] | None = None,
+) -> CustomRule[Parameters, Result]: ...
+@overload
+def custom_rule(
+    *, pullback: Callable[..., Any], pushforward: Callable[..., Any] | None = None
+) -> Callable[[Callable[Parameters, Result]], CustomRule[Parameters, Result]]: ...
 def custom_rule(
     f: Callable | None = None, *, pullback: Callable, pushforward: Callable | None = None
 ) -> Any:
@@ -99,9 +115,9 @@ class _Custom(CallPrimitive):
 
     def inline(self, *args, call: FunctionCall):
         if _is_compiled(call.f):
-            raise TraceError(
-                f"{call.name} is compiled by Numba and cannot be recorded: write it with NumPy "
-                "functions, or element by element with nbgrad.custom_elementwise" + user_line()
+            raise EagerOnlyError(
+                f"{call.name} is compiled by Numba and cannot be recorded: call it for numbers in "
+                "a function under nbgrad.njit, or write it with NumPy functions" + user_line()
             )
         return call.apply(*args)
 
@@ -129,7 +145,7 @@ class _Custom(CallPrimitive):
         value = call.unpack(out)
         result = rule.pushforward(tuple(directions), value, *operands, **options)
         if not trees.same_structure(result, value):
-            raise TypeError(
+            raise CustomRuleError(
                 f"{call.name}: its pushforward gave {trees.describe(result)}, and must give a "
                 f"tangent that nests as the result does: {trees.describe(value)}"
             )
@@ -175,11 +191,33 @@ def _pulled_as_op(
     return cotangents
 
 
+def _takes(f: Callable, args: tuple, options: dict) -> bool:
+    """Whether f can be called with these arguments, as far as its signature is known."""
+    try:
+        known = signature(f)
+    except (TypeError, ValueError):
+        return True
+    try:
+        known.bind(*args, **options)
+    except TypeError:
+        return False
+    return True
+
+
 def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
     """Call the user's pullback and check its cotangents for the float leaves of the arguments."""
     operands, options = call.arguments([trees.scalar(x) for x in args])
     with new_level() as level:
-        cotangents = call.rule.pullback(call.unpack(ct), call.unpack(out), *operands, **options)
+        given = call.unpack(ct), call.unpack(out), *operands
+        try:
+            cotangents = call.rule.pullback(*given, **options)
+        except TypeError:
+            if _takes(call.rule.pullback, given, options):
+                raise
+            raise CustomRuleError(
+                f"{call.name}: its pullback takes other arguments: write it as pullback(ct, out, "
+                "*args), with the arguments of the function behind ct and out"
+            ) from None
     if len(operands) == 1 and not (isinstance(cotangents, tuple) and len(cotangents) == 1):
         cotangents = (cotangents,)
     if not isinstance(cotangents, tuple) or len(cotangents) != len(operands):
@@ -188,7 +226,7 @@ def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
             if isinstance(cotangents, tuple)
             else type(cotangents).__name__
         )
-        raise TypeError(
+        raise CustomRuleError(
             f"{call.name}: its pullback gave {count} for {len(operands)} arguments: return a tuple "
             "with one for each, None where there is none"
         )
@@ -197,7 +235,7 @@ def pulled(call: FunctionCall, ct: Any, out: Any, args: Sequence) -> list[Any]:
         if g is None:
             g = trees.flatten(x)[1]([None] * len(trees.flatten(x)[0]))
         if not trees.same_structure(g, x):
-            raise TypeError(
+            raise CustomRuleError(
                 f"{call.name}: the cotangent of argument {position} nests as {trees.describe(g)}, "
                 f"and must nest as the argument does: {trees.describe(x)}"
             )
@@ -213,7 +251,8 @@ def _checked(call: FunctionCall, rule: str, value: Any, like: Any, what: str) ->
     if shape_of(value) != shape_of(like):
         raise DimensionMismatch(
             f"{call.name}: its {rule} gave shape {shape_of(value)} for {what} of shape "
-            f"{shape_of(like)}; they must be equal"
+            f"{shape_of(like)}; they must be equal",
+            code="NB-CUSTOM",
         )
     if isinstance(value, Array):
         return value

@@ -3,12 +3,13 @@
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from ..core.array import Array
 from ..core.primitive import Primitive, bind
 from ..core.remade import Remade
 from ..eager.emission import expression
+from ..errors import ArgumentError, ArgumentTypeError
 from ..ir.functions import called
 from ..ir.scalar import Expr, arguments, parse
 from ..rules.families import Elementwise, reals
@@ -18,8 +19,19 @@ from ..values.operands import operand
 NAMES = ("x", "y", "z")
 
 
+@overload
 def custom_elementwise(
-    body: str | Callable | None = None, *, partials: Sequence[Callable], name: str = ""
+    body: str | Callable[..., Any],
+    *,
+    partials: Sequence[Callable[..., Any] | None],
+    name: str = "",
+) -> Callable[..., Any]: ...
+@overload
+def custom_elementwise(
+    *, partials: Sequence[Callable[..., Any] | None], name: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def custom_elementwise(
+    body: str | Callable | None = None, *, partials: Sequence[Callable | None], name: str = ""
 ) -> Any:
     """Define an elementwise op by a scalar expression and its partial derivatives.
 
@@ -49,9 +61,10 @@ def custom_elementwise(
     partials = list(partials)
     name = name or getattr(body, "__name__", "elementwise")
     if not 1 <= len(partials) <= len(NAMES) or not all(p is None or callable(p) for p in partials):
-        raise ValueError(
+        raise ArgumentError(
             f"{name}: {len(partials)} partials; pass a function, or None, for each of one to "
-            f"{len(NAMES)} arguments"
+            f"{len(NAMES)} arguments",
+            code="NB-CUSTOM",
         )
     if isinstance(body, str):
         expr = _checked(name, body, len(partials))
@@ -61,7 +74,9 @@ def custom_elementwise(
 
     def computes(*args):
         if len(args) != primitive.arity:
-            raise TypeError(f"{name}: {len(args)} arguments; it takes {primitive.arity}")
+            raise ArgumentTypeError(
+                f"{name}: {len(args)} arguments; it takes {primitive.arity}", code="NB-CUSTOM"
+            )
         return bind(
             primitive, *(x if isinstance(x, Array) else operand(x, primitive) for x in args)
         )
@@ -98,12 +113,13 @@ def _checked(name: str, body: str, arity: int) -> Expr:
     try:
         expr = parse(body)
     except ValueError as wrong:
-        raise ValueError(f"{name}: {wrong}") from None
+        raise ArgumentError(f"{name}: {wrong}", code="NB-CUSTOM") from None
     unknown = sorted(arguments(expr) - set(NAMES[:arity]))
     if unknown:
-        raise ValueError(
+        raise ArgumentError(
             f"{name}: the body {body!r} uses {', '.join(unknown)}; it may use "
-            f"{', '.join(NAMES[:arity])}, numbers, operators and {', '.join(called())}"
+            f"{', '.join(NAMES[:arity])}, numbers, operators and {', '.join(called())}",
+            code="NB-CUSTOM",
         )
     return expr
 
@@ -112,8 +128,14 @@ def _recorded(name: str, f: Callable, arity: int) -> Expr:
     """Record the body of a Python function on symbols."""
     count = len(inspect.signature(f).parameters)
     if count != arity:
-        raise ValueError(f"{name}: {arity} partials for a function of {count} arguments")
+        raise ArgumentError(
+            f"{name}: {arity} partials for a function of {count} arguments", code="NB-CUSTOM"
+        )
     try:
         return expression(f, arity)[0]
     except OverflowError:
-        raise ValueError(f"{name}: the function is too long to be one expression") from None
+        raise ArgumentError(
+            f"{name}: the function is too long to be one expression: use nbgrad.custom_rule, or "
+            "nbgrad.njit, which needs no rule",
+            code="NB-CUSTOM",
+        ) from None

@@ -1,7 +1,7 @@
 """Forward mode: `jvp`."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -9,15 +9,32 @@ from ..core.array import Array
 from ..core.levels import Level
 from ..core.memory import Argument, make_mutable
 from ..core.primitive import new_level, shape_of
-from ..errors import DimensionMismatch, GraphError
+from ..errors import ArgumentTypeError, DimensionMismatch, GraphError
 from ..values.dual import Dual
 from ..values.operands import float_array
 from ..values.tracked import below
 from . import constant, trees
 from .direct import callee, look
 from .run import array_leaves, fitted, with_aux
+from .transformed import Result
+
+_Aux = TypeVar("_Aux")
 
 
+@overload
+def jvp(
+    f: Callable[..., tuple[Result, _Aux]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[True],
+) -> tuple[Result, Result, _Aux]: ...
+@overload
+def jvp(
+    f: Callable[..., Result],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[False] = False,
+) -> tuple[Result, Result]: ...
 def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = False) -> tuple:
     """Return the value of `f(*primals)` and its derivative in the direction of `tangents`.
 
@@ -41,7 +58,7 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fals
     """
     trees.require_function("jvp", f)
     if not (isinstance(primals, (tuple, list)) and isinstance(tangents, (tuple, list))):
-        raise TypeError(
+        raise ArgumentTypeError(
             "jvp: primals and tangents are tuples, one entry for each argument, as in "
             "jvp(f, (x,), (v,))"
         )

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch
+from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch
 from . import trees
 from .batching import vmap
 from .direct import callee, look
 from .forward import jvp
 from .reverse import existing, grad, gradient, positions_of, vjp
-from .transformed import takes_argnum, transformed
+from .transformed import Parameters, takes_argnum, transformed
 
 # The number of directions at a time: enough to amortise the cost of a call, and few enough that
 # intermediate values do not grow with the Jacobian.
@@ -22,7 +22,9 @@ _MODES = ("auto", "forward", "reverse", "optimal")
 
 
 @takes_argnum
-def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto") -> Callable:
+def jacobian(
+    f: Callable[Parameters, Any], argnums: int | tuple[int, ...] = 0, mode: str = "auto"
+) -> Callable[Parameters, Any]:
     """Return a function that computes the Jacobian of `f` with respect to argument `argnums`.
 
     Arguments:
@@ -48,7 +50,7 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
     trees.require_function("jacobian", f)
     positions = positions_of("jacobian", argnums)
     if mode not in _MODES:
-        raise ValueError(f"jacobian: mode {mode!r}; there are {', '.join(map(repr, _MODES))}")
+        raise ArgumentError(f"jacobian: mode {mode!r}; there are {', '.join(map(repr, _MODES))}")
 
     @transformed(jacobian, f, argnums, mode)
     def jacobian_of(*args, **options):
@@ -72,7 +74,9 @@ def jacobian(f: Callable, argnums: int | tuple[int, ...] = 0, mode: str = "auto"
 
 
 @takes_argnum
-def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def hessian(
+    f: Callable[Parameters, Any], argnums: int | tuple[int, ...] = 0
+) -> Callable[Parameters, Any]:
     """Return a function that computes the Hessian of a scalar function, forward over reverse.
 
     For an argument of shape T it returns an array of shape T + T. For a nested argument it returns
@@ -87,7 +91,7 @@ def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
 
 
 @takes_argnum
-def hvp(f: Callable, argnums: int = 0) -> Callable:
+def hvp(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     """Return a function that multiplies the Hessian of a scalar function by a vector.
 
     It takes the arguments of `f` and then the vector v, which has the structure of the argument
@@ -122,7 +126,9 @@ def _by_elimination(f: Callable, point: tuple, argnums: Any) -> Any:
     from ..elimination import jacobian as eliminated
 
     if len(point) != 1:
-        raise TypeError("jacobian: mode 'optimal' is for one argument; name one in argnums")
+        raise ArgumentTypeError(
+            "jacobian: mode 'optimal' is for one argument; name one in argnums", code="NB-ARGNUMS"
+        )
     result = eliminated(f, point[0])
     return (result,) if isinstance(argnums, tuple) else result
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import Aval, bind, new_level, shape_of
 from ..core.symbols import Builder, Symbol, is_full, symbol_of, topological
+from ..errors import ArgumentTypeError, NoFloatError, NotLinearError
 from ..runtime.kinds import is_a
 from ..values.graph import apply_rule
 from ..values.tracked import below
@@ -21,6 +22,7 @@ from .direct import callee, look
 from .forward import dual_argument, primal_of, tangent_of
 from .run import array_leaves, fitted
 from .state import kept
+from .transformed import Result
 
 
 class LinearMap:
@@ -48,10 +50,10 @@ class LinearMap:
                 known.add(id(symbol))
         self._linear = known
 
-    def __call__(self, *tangents):
+    def __call__(self, *tangents: Any) -> Any:
         """Return the result for tangents with the structure of the arguments."""
         if len(tangents) != len(self._arguments):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{self._op}: {len(tangents)} directions for {len(self._arguments)} arguments"
             )
         leaves, _ = trees.flatten(self._arguments)
@@ -77,7 +79,7 @@ class LinearMap:
         """Return the level from which on arrays are constants for given tangents or cotangents."""
         return max(self._floor, trees.level_for(directions))
 
-    def transpose(self, ct) -> tuple:
+    def transpose(self, ct: Any) -> tuple[Any, ...]:
         """Return the cotangents of all arguments for a cotangent with the structure of the result.
 
         Raises TypeError if an op of the program is not linear in the arguments.
@@ -116,7 +118,7 @@ class LinearMap:
 
     def _require_linear(self, symbol: Symbol, contribution: Any) -> None:
         if isinstance(contribution, Symbol) and contribution.builder is symbol.builder:
-            raise TypeError(
+            raise NotLinearError(
                 f"{self._op}: {_primitive_of(symbol).name} is not linear in its arguments of "
                 f"shapes {', '.join(str(shape_of(arg)) for arg in symbol.args)}: linearize the "
                 "function first, or use vjp" + (f" ({symbol.line})" if symbol.line else "")
@@ -156,7 +158,7 @@ class LinearMap:
         return "\n".join(lines)
 
 
-def linearize(f: Callable, *primals, **options) -> tuple[Any, LinearMap]:
+def linearize(f: Callable[..., Result], *primals: Any, **options: Any) -> tuple[Result, LinearMap]:
     """Return the value of `f(*primals)` and its derivative there as a linear function.
 
     Arguments:
@@ -203,7 +205,7 @@ def _linearized(f: Callable, primals: tuple, options: dict) -> LinearMap:
     return linearize(f, *primals, **options)[1]
 
 
-def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
+def linear_transpose(f: Callable[..., Any], *examples: Any) -> Callable[[Any], tuple[Any, ...]]:
     """Return the transpose of a linear function: ct -> A' @ ct for x -> A @ x.
 
     Arguments:
@@ -243,7 +245,7 @@ def linear_transpose(f: Callable, *examples) -> Callable[[Any], tuple]:
     )
     at_zero, _ = trees.flatten(linear(*zeros))
     if any(not isinstance(x, Array) and np.any(x) for x in at_zero):
-        raise ValueError(
+        raise NotLinearError(
             "linear_transpose: f(0) is not 0: the function adds a constant, so it is not linear"
         )
     return linear.transpose
@@ -264,7 +266,7 @@ def _inputs(builder: Builder, leaves: Sequence) -> list[Symbol | None]:
 
 def _require_floats(op: str, leaves: Sequence) -> None:
     if not any(map(trees.is_differentiable, leaves)):
-        raise TypeError(f"{op}: no argument holds a float; {trees.no_floats(leaves)}")
+        raise NoFloatError(f"{op}: no argument holds a float; {trees.no_floats(leaves)}")
 
 
 def _primitive_of(symbol: Symbol) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..core.array import Array
+from ..errors import ArgumentTypeError
 from ..runtime.kinds import is_a
 
 NUMBERS = (Array, np.ndarray, float, int, np.generic)
@@ -117,9 +118,10 @@ def _opened(x: Any, flatten: Callable, holds: Callable, path: tuple) -> Any:
         return x
     if cycle:
         name = type(x).__name__
-        raise TypeError(
+        raise ArgumentTypeError(
             f"an object of {name} holds floats, and itself: name the attributes to differentiate "
-            f"with nbgrad.register({name}, fields=[...])"
+            f"with nbgrad.register({name}, fields=[...])",
+            code="NB-OBJECT",
         )
     return Held(type(x), tuple(held), values)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.array import functions
 from ..core.remade import Remade
-from ..errors import NoRuleError
+from ..errors import NoFloatError, NoRuleError
 from . import trees
 from .custom import CustomRule
 from .direct import callee
@@ -16,6 +16,7 @@ from .elementwise import UserElementwise
 from .reverse import pullback_of
 from .run import Run
 from .state import kept
+from .transformed import Result
 
 # Modules whose functions have a rule each, besides NumPy and SciPy.
 _HOMES = ("_operator", "nbgrad.rules")
@@ -31,7 +32,9 @@ class Pullback(Remade):
         return f"∂({getattr(f, '__name__', type(f).__name__)})"
 
 
-def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
+def rrule(
+    f: Callable[..., Result], *args: Any, **options: Any
+) -> tuple[Result, Callable[[Any], tuple[Any, ...]]]:
     """Return the value of `f(*args)` and the pullback of its derivative rule.
 
     Arguments:
@@ -65,7 +68,9 @@ def rrule(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
     return value, Pullback(lambda ct: (None, *back(ct)), _again, rrule, f, args, options)
 
 
-def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]]:
+def pullback(
+    f: Callable[..., Result], *args: Any, **options: Any
+) -> tuple[Result, Callable[[Any], tuple[Any, ...]]]:
     """Return the value of `f(*args)` and its pullback, which includes the state of `f`.
 
     Arguments:
@@ -92,12 +97,12 @@ def pullback(f: Callable, *args, **options) -> tuple[Any, Callable[[Any], tuple]
     (11.5, ({'a': np.float64(4.0), 'b': np.float64(1.0)}, np.float64(2.0)))
     """
     trees.require_function("pullback", f)
-    f, *args = map(kept, (f, *args))
+    f, *inputs = map(kept, (f, *args))
     options = kept(options) if options else options
-    whole = (f, *args)
+    whole = (f, *inputs)
     run = Run("pullback", _call, whole, range(len(whole)), options, demand=False)
     value, back = _differentiated(run)
-    return value, Pullback(back, _again, pullback, f, tuple(args), options)
+    return value, Pullback(back, _again, pullback, f, tuple(inputs), options)
 
 
 def _again(op: Callable, f: Callable, args: tuple, options: dict) -> Callable:
@@ -110,7 +115,7 @@ def _call(f: Callable, *args, **options) -> Any:
 
 def _differentiated(run: Run) -> tuple[Any, Callable[[Any], tuple]]:
     if not any(run.nodes):
-        raise TypeError(
+        raise NoFloatError(
             f"{run.op}: no argument holds a float to differentiate with respect to; "
             f"{trees.no_floats([])}"
         )

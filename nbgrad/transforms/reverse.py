@@ -4,24 +4,26 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..core.remade import Remade
-from ..errors import DimensionMismatch
+from ..errors import ArgumentError, ArgumentTypeError, NotScalarError, ResultError
 from ..values import backward
 from ..values.operands import ones
 from ..values.tracked import TrackedArray
 from . import direct, trees
 from .run import Run, array_leaves, fitted, with_aux
 from .state import kept
-from .transformed import takes_argnum, transformed
+from .transformed import Parameters, Result, takes_argnum, transformed
+
+_Aux = TypeVar("_Aux")
 
 
-def gradient(f: Callable, *args) -> tuple:
+def gradient(f: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
     """Return the gradient of a scalar function with respect to each argument, as a tuple.
 
     Arguments:
@@ -41,8 +43,18 @@ def gradient(f: Callable, *args) -> tuple:
     return _value_and_gradients("gradient", f, args, tuple(range(len(args))), {}, False)[1]
 
 
+@overload
+def grad(
+    f: Callable[Parameters, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[Parameters, Any]: ...
+@overload  # for functions with several signatures, as ufuncs have
+def grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]: ...
 @takes_argnum
-def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+def grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """Return a function that computes the gradient of `f` with respect to argument `argnums`.
 
     It takes the arguments of `f`. With a tuple of `argnums` it returns a tuple. With `has_aux`, `f`
@@ -68,10 +80,18 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False)
     return gradient_of
 
 
+@overload
+def value_and_grad(
+    f: Callable[Parameters, Result], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[Parameters, tuple[Result, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., tuple[Any, Any]]: ...
 @takes_argnum
 def value_and_grad(
-    f: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False
-) -> Callable:
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., tuple[Any, Any]]:
     """Return a function that computes `f` and its gradient with respect to argument `argnums`.
 
     The gradient has the structure of the argument: an array, or nested dicts, lists, tuples and
@@ -94,8 +114,14 @@ def value_and_grad(
     return value_and_gradient_of
 
 
+@overload
+def elementwise_grad(
+    f: Callable[Parameters, Any], argnums: int = 0
+) -> Callable[Parameters, Any]: ...
+@overload
+def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]: ...
 @takes_argnum
-def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
+def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     """Return a function that computes the derivative of each element of `f(x)` by that of x.
 
     For elementwise functions, such as `np.tanh`; if elements depend on each other, it returns sums
@@ -121,7 +147,15 @@ def elementwise_grad(f: Callable, argnums: int = 0) -> Callable:
     return slope_of
 
 
-def vjp(f: Callable, *primals, has_aux: bool = False, **options) -> tuple:
+@overload
+def vjp(
+    f: Callable[..., tuple[Result, _Aux]], *primals: Any, has_aux: Literal[True], **options: Any
+) -> tuple[Result, Callable[[Any], tuple[Any, ...]], _Aux]: ...
+@overload
+def vjp(
+    f: Callable[..., Result], *primals: Any, has_aux: Literal[False] = False, **options: Any
+) -> tuple[Result, Callable[[Any], tuple[Any, ...]]]: ...
+def vjp(f: Callable, *primals: Any, has_aux: bool = False, **options: Any) -> tuple:
     """Return the value of `f(*primals)` and its pullback, which maps cotangents to cotangents.
 
     Arguments:
@@ -187,9 +221,10 @@ def positions_of(op: str, argnums: Any) -> tuple[int, ...]:
     """Return `argnums` as a tuple. Raises TypeError for anything but integers."""
     positions = argnums if isinstance(argnums, tuple) else (argnums,)
     if not positions or not all(type(position) is int for position in positions):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{op}: argnums is {argnums!r}; give the position of an argument, or a tuple of "
-            "positions"
+            "positions",
+            code="NB-ARGNUMS",
         )
     return positions
 
@@ -200,13 +235,14 @@ def existing(op: str, argnums: Any, positions: tuple[int, ...], count: int) -> t
     position that does not exist."""
     for position in positions:
         if not -count <= position < count:
-            raise ValueError(
+            raise ArgumentError(
                 f"{op}: argnums {argnums} with {count} positional arguments: pass the "
-                "argument to differentiate by position"
+                "argument to differentiate by position",
+                code="NB-ARGNUMS",
             )
     places = tuple([position % count for position in positions])
     if len(places) > 1 and len(set(places)) < len(places):
-        raise ValueError(f"{op}: argnums {argnums} names an argument twice")
+        raise ArgumentError(f"{op}: argnums {argnums} names an argument twice", code="NB-ARGNUMS")
     return places
 
 
@@ -243,12 +279,12 @@ def _scalar_of(op: str, run: Run, out: Any) -> Any:
     """Return the number that a function returned, without the run's level. Raises TypeError or
     DimensionMismatch for anything else."""
     if not isinstance(out, (Array, float, int, np.ndarray, np.generic)):
-        raise TypeError(
+        raise ResultError(
             f"{op}: the function gave {type(out).__name__}, not an array; return one number, "
             "such as np.sum(...)" + ("; return the rest with has_aux" if type(out) is tuple else "")
         )
     if (out.aval.size if isinstance(out, Array) else prod(np.shape(out))) != 1:
-        raise DimensionMismatch(
+        raise NotScalarError(
             f"{op}: the function gave an array of shape {shape_of(out)}; a gradient needs one "
             "number, so sum it, or use vjp, jvp or jacobian"
         )

@@ -130,5 +130,6 @@ def _require_outside(name: str, f: Any, level: int) -> None:
             raise TraceError(
                 f"{name}: a rule of custom_rule closes over {variable}, which is computed inside "
                 f"of the step of a loop or a side of a choice: pass it as an argument"
-                f"{user_line()}"
+                f"{user_line()}",
+                code="NB-CUSTOM",
             )

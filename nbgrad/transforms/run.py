@@ -10,7 +10,14 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import level_for, new_level, shape_of
-from ..errors import DimensionMismatch
+from ..errors import (
+    ArgumentTypeError,
+    DimensionMismatch,
+    DtypeError,
+    NoFloatError,
+    ResultError,
+    StructureMismatch,
+)
 from ..kernels.shapes import MOST_AXES
 from ..rules.dtypes import FLOATS, known
 from ..runtime.kinds import is_a
@@ -101,9 +108,12 @@ class Run:
                 ]
                 own = [x.node if isinstance(x, TrackedArray) else None for x in tracked]
                 if demand and not any(own):
-                    raise TypeError(
+                    other = (
+                        ", or pass it by keyword, as a constant" if op == "vjp" and position else ""
+                    )
+                    raise NoFloatError(
                         f"{op}: argument {position} holds no float to differentiate with respect "
-                        f"to ({_named(args[position])}); {trees.no_floats(state.leaves)}"
+                        f"to ({_named(args[position])}); {trees.no_floats(state.leaves)}{other}"
                     )
                 inputs[position] = state.rebuild(tracked)
                 nodes += own
@@ -222,7 +232,7 @@ class Run:
 def with_aux(op: str, result: Any) -> tuple[Any, Any]:
     """Return the value and the auxiliary result of a function with `has_aux`."""
     if not isinstance(result, tuple) or len(result) != 2:
-        raise TypeError(
+        raise ResultError(
             f"{op}: with has_aux the function returns a pair (value, aux), and it gave "
             f"{type(result).__name__}{f' of {len(result)}' if isinstance(result, tuple) else ''}"
         )
@@ -238,11 +248,11 @@ def array_leaves(op: str, result: Any) -> tuple[list[Any], Callable]:
     if wrong or not values:
         gave = type(wrong[0] if wrong else result).__name__
         if wrong and isinstance(wrong[0], map):
-            raise TypeError(
+            raise ResultError(
                 f"{op}: Python's map gives an iterator, not an array; write nbgrad.map, or "
                 "[f(x) for x in xs]"
             )
-        raise TypeError(
+        raise ResultError(
             f"{op}: the function gave {gave}, not an array; return an array, or nested dicts, "
             "lists and tuples of arrays" + ("; return the rest with has_aux" if wrong else "")
         )
@@ -256,7 +266,7 @@ def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[An
     if isinstance(value, NUMBERS) and isinstance(tree, NUMBERS):
         return [_fit(op, what, value, like[0])]
     if not trees.same_structure(value, tree):
-        raise TypeError(
+        raise StructureMismatch(
             f"{op}: the {what} nests as {trees.describe(value)}, and must nest as "
             f"{trees.describe(tree)}"
         )
@@ -271,7 +281,7 @@ def _fit(op: str, what: str, value: Any, like: Any) -> Any:
                 return value
     if not trees.is_differentiable(like):
         if what == "tangent" and value is not None:
-            raise TypeError(
+            raise NoFloatError(
                 f"{op}: a tangent for {_kind(like)}, which is no float: write 2.0 for 2, convert "
                 "the array to float64, or pass None"
             )
@@ -280,7 +290,9 @@ def _fit(op: str, what: str, value: Any, like: Any) -> Any:
     if is_a(value, (int, float)) and not shape_of(like):
         return np.array(value, dtype)
     if value is None:
-        raise TypeError(f"{op}: a {what} is None for an array of shape {shape_of(like)}; pass one")
+        raise ArgumentTypeError(
+            f"{op}: a {what} is None for an array of shape {shape_of(like)}; pass one"
+        )
     if not isinstance(value, Array):
         value = operands.real_array(value, f"{op}: a {what}")
     if shape_of(value) != shape_of(like):
@@ -289,7 +301,7 @@ def _fit(op: str, what: str, value: Any, like: Any) -> Any:
             "they must be equal"
         )
     if value.dtype != dtype:
-        raise TypeError(
+        raise DtypeError(
             f"{op}: a {what} of dtype {value.dtype} for an array of {dtype}; convert it with "
             f".astype(np.{dtype})"
         )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..errors import ArgumentTypeError
 from ..values import gradients
 from ..values.reset import reset as reset_all
 from ..values.tracked import TrackedArray
@@ -39,6 +40,12 @@ def reset(*arrays: Any) -> None:
 
     Each is a tracked array, or a tree that holds some, such as a model. Afterwards `backward` of an
     output that was computed before raises. Raises TypeError if nothing is tracked.
+
+    >>> x = nbgrad.track(2.0)
+    >>> (x * x).backward()
+    >>> nbgrad.reset(x)
+    >>> x.grad is None
+    True
     """
     for x in arrays:
         if type(x) is not TrackedArray:
@@ -52,7 +59,9 @@ def _leaves(op: str, tree: Any) -> tuple[list[Any], Any]:
     leaves, rebuild = trees.flatten(tree)
     if not any(map(_is_tracked, leaves)):
         what = "is not tracked" if leaves == [tree] else "holds nothing that is tracked"
-        raise TypeError(f"{op}: a {type(tree).__name__} {what}; track arrays with nbgrad.track")
+        raise ArgumentTypeError(
+            f"{op}: a {type(tree).__name__} {what}; track arrays with nbgrad.track"
+        )
     return leaves, rebuild
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..core.remade import Wrapper
+from ..errors import ArgumentTypeError
 from ..runtime.kinds import is_a
 from . import trees
 from .objects import COMMON, NUMBERS, conceals
@@ -91,10 +92,11 @@ def require_open(op: str, leaves: list[Any]) -> None:
     for leaf in leaves:
         if conceals(leaf):
             name = type(leaf).__name__
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{op}: an object of {name} holds floats, and {name} is no plain class, so they "
                 f"would get no gradient: name its attributes with nbgrad.register({name}, "
-                "fields=[...]), or close over it if it is constant"
+                "fields=[...]), or close over it if it is constant",
+                code="NB-OBJECT",
             )
 
 
@@ -123,10 +125,11 @@ def _part(f: Any, path: tuple, cycles: list) -> tuple[State, Callable] | None:
         return None
     state = State(held, (*path, f), cycles)
     if cycles and not path and state.holds_floats:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"the closure {_name(f)} holds floats and, through another function, itself, so a part "
             "of its gradient would be lost: pass what it captures as an argument, or make it a "
-            "class with attributes, as for nbgrad.register"
+            "class with attributes, as for nbgrad.register",
+            code="NB-OBJECT",
         )
     return (state, make) if state.holds_floats else None
 

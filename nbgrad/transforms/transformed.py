@@ -2,12 +2,26 @@
 
 from collections.abc import Callable
 from functools import update_wrapper, wraps
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from ..core.remade import Remade, Wrapper
 
 Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result", covariant=True)
+"""The parameters of a user's function, which its transformed functions have, too."""
+Result = TypeVar("Result")
+_Make = TypeVar("_Make", bound=Callable)
+
+
+class Typed(Generic[Parameters, Result]):
+    """Base class of functions that are called as the user's function, or with `out`."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(self, *args: Parameters.args, **options: Parameters.kwargs) -> Result: ...
+        @overload
+        def __call__(self, *args: Any, out: Any, **options: Any) -> Result: ...
+        def __call__(self, *args: Any, **options: Any) -> Any: ...
 
 
 class Transformed(Remade, Wrapper):
@@ -29,24 +43,14 @@ class Transformed(Remade, Wrapper):
         return self.make(f, *self.arguments[1:])
 
 
-def transformed(make: Callable, f: Callable, *options: Any) -> Callable:
+def transformed(make: Callable, f: Callable, *options: Any) -> Callable[[Callable], Any]:
     """Decorate the function that computes `make(f, *options)`."""
     return lambda computes: Transformed(computes, make, f, *options)
 
 
-class TakesArgnum(Protocol[Parameters, Result]):
-    """The type of a transformation whose `argnums` can be spelled `argnum`."""
-
-    __name__: str
-
-    @overload
-    def __call__(self, *args: Parameters.args, **options: Parameters.kwargs) -> Result: ...
-    @overload
-    def __call__(self, f: Callable, *, argnum: int | tuple[int, ...], **options: Any) -> Result: ...
-
-
-def takes_argnum(make: Callable[Parameters, Result]) -> TakesArgnum[Parameters, Result]:
-    """Decorate a transformation to accept `argnum`, autograd's name for `argnums`."""
+def takes_argnum(make: _Make) -> _Make:
+    """Decorate a transformation to accept `argnum`, autograd's name for `argnums`. Type checkers
+    know `argnums` only."""
 
     @wraps(make)
     def call(*args: Any, **options: Any) -> Any:

@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from ..compiler.forks import fork_safe
 from ..core import primitive as core
 from ..core.array import Array
 from ..core.fillable import plain
+from ..errors import ArgumentTypeError
 from ..runtime.kinds import is_a
 from ..values.tracked import TrackedArray, below
 from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
@@ -37,14 +38,42 @@ def flatten(
 ) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
     """Return the leaves of `tree`, and a function that rebuilds the structure from other leaves.
 
-    Objects of plain classes are flattened if `holds` is true of one of their leaves. For a plain
-    array or number, optree is not imported.
+    Objects of plain classes are flattened if `holds` is true of one of their leaves. For arrays,
+    numbers, and lists and tuples of them, optree is not imported.
     """
     if isinstance(tree, NUMBERS):
         return [plain(tree)], lambda leaves: leaves[0]
+    leaves: list[Any] = []
+    if (shape := _lists(tree, leaves)) is not None:
+        return leaves, lambda new: _filled(shape, iter(new))
     optree = _optree()
     leaves, spec = _flat(tree, holds)
     return leaves, lambda new: optree.tree_unflatten(spec, cast(Any, new))
+
+
+def _lists(tree: Any, leaves: list[Any]) -> tuple | None:
+    """Return the structure of nested lists and tuples of arrays and numbers, or of empty dicts, and
+    add their leaves to `leaves`. None for any other tree."""
+    if isinstance(tree, NUMBERS):
+        leaves.append(plain(tree))
+        return ()
+    kind = type(tree)
+    if kind is not list and kind is not tuple and (kind is not dict or tree):
+        return None
+    parts: list[Any] = [kind]
+    for each in tree:
+        if (part := _lists(each, leaves)) is None:
+            return None
+        parts.append(part)
+    return tuple(parts)
+
+
+def _filled(shape: tuple, leaves: Iterator[Any]) -> Any:
+    """The tree of a structure that `_lists` gave."""
+    if not shape:
+        return next(leaves)
+    kind, *parts = shape
+    return kind([_filled(part, leaves) for part in parts])
 
 
 def _flat(tree: Any, holds: Callable[[Any], bool] = is_float) -> tuple[list[Any], Any]:
@@ -105,28 +134,35 @@ def flatten_values(
 
 def structure(tree: Any) -> Any:
     """Return a hashable description of the structure of `tree`, without its leaves."""
-    if isinstance(tree, tuple) and all(is_a(x, (np.ndarray, float, int)) for x in tree):
-        return len(tree)
-    return _flat(tree)[1]
+    lists = _lists(tree, [])
+    return _flat(tree)[1] if lists is None else lists
 
 
 def paths(tree: Any) -> list[str]:
+    """Return the path of each leaf of `tree` as text, such as "layers.0.w"."""
+    return [".".join(map(str, path)) for path in key_paths(tree)]
+
+
+def key_paths(tree: Any) -> list[tuple]:
     """Return the path of each leaf of `tree`: keys, positions and attributes from the root."""
-    return [".".join(map(str, path[1:])) for path in _flat([tree])[1].paths()]
+    return [path[1:] for path in _flat([tree])[1].paths()]
 
 
 def same_structure(a: Any, b: Any) -> bool:
     """Return whether two trees have the same structure."""
     if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
         return True
-    return structure([a]) == structure([b])
+    lists = _lists([a], []), _lists([b], [])
+    if None in lists:  # other leaves or containers: of both the same description is compared
+        return _flat([a])[1] == _flat([b])[1]
+    return lists[0] == lists[1]
 
 
 def describe(tree: Any) -> str:
     """Return a short description of the structure of `tree`, for messages."""
     if isinstance(tree, NUMBERS):
         return "one array"
-    text = str(structure([tree])).removeprefix("PyTreeSpec([").partition("], NoneIsLeaf")[0]
+    text = str(_flat([tree])[1]).removeprefix("PyTreeSpec([").partition("], NoneIsLeaf")[0]
     return text if len(text) < 120 else f"{text[:120]}..."
 
 
@@ -154,12 +190,14 @@ def register(cls: type | None = None, *, fields: Sequence[str] | None = None) ->
     if cls is None:
         return lambda kind: register(kind, fields=fields)
     if not isinstance(cls, type):
-        raise TypeError(f"register: a {type(cls).__name__} is no class; pass the class itself")
+        raise ArgumentTypeError(
+            f"register: a {type(cls).__name__} is no class; pass the class itself"
+        )
     chosen = None if fields is None else tuple(fields)
     try:
         _register(cls, lambda x: chosen if chosen is not None else tuple(vars(x)))
     except ValueError:
-        raise TypeError(f"register: {cls.__name__} is registered already") from None
+        raise ArgumentTypeError(f"register: {cls.__name__} is registered already") from None
     if chosen is not None:
         _chosen[cls] = chosen
     return cls
@@ -260,9 +298,10 @@ class _Rest:
 def require_function(op: str, f: Any) -> None:
     """Raise TypeError if `f` is not callable, such as the result of a function."""
     if not callable(f):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{op}: not a function but a value of type {type(f).__name__}; pass the function "
-            "itself, f and not f(x)"
+            "itself, f and not f(x)",
+            code="NB-FUNCTION",
         )
 
 

@@ -4,7 +4,7 @@ It walks from the newest node to the oldest without recursion, so the depth of a
 memory only.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from operator import attrgetter
 from typing import Any
 
@@ -14,9 +14,13 @@ from ..core import errstate, modes
 from ..core.array import Array
 from ..core.primitive import new_level
 from ..eager.plans import is_uniform
-from ..errors import DimensionMismatch, GraphError
+from ..errors import ArgumentTypeError, NoGraphError, NotScalarError
 from . import operands, replay
 from .graph import Node, check_fresh, freed, handle, tick
+
+observer: Callable[[], Callable[[Node, Any, dict], None] | None] | None = None
+"""While a profile is open: gives the function, if any, that this thread calls with each node of a
+walk, what its pullback gave, and the cotangents until then."""
 
 
 def cotangents(
@@ -30,7 +34,7 @@ def cotangents(
     """The cotangents that `TrackedArray.backward` adds to gradients, and the cotangent of x."""
     node, aval = x.node, x.aval
     if not node.parents and node.plan is not None and node.saved == ():
-        raise GraphError(
+        raise NoGraphError(
             f"backward of {node.name}, which was computed from no tracked array: there is no "
             "graph to walk; inside of no_tracking() none is made"
         )
@@ -40,7 +44,7 @@ def cotangents(
     elif aval.size == 1:
         seed = operands.ones(aval)
     else:
-        raise DimensionMismatch(
+        raise NotScalarError(
             f"backward of an array of shape {x.shape} needs a cotangent of that shape, "
             "such as z.backward(np.ones(z.shape)); only one element needs none"
         )
@@ -63,6 +67,7 @@ def pulled(root: Node, seed: Any, *, since: int = 0, free: bool = False) -> dict
         with errstate.ignored():
             return pulled(root, seed, since=since, free=free)
     again = root.level == 0 and not modes.active and type(seed) is np.ndarray
+    again = again and not (observer and observer())
     if again:
         for walk in replay.known.get(root.plan, ()):
             found = walk(root, seed, since, free)
@@ -113,11 +118,11 @@ def retained(nodes: list[Node], arrays: Iterable) -> list[Node]:
     for x in [arrays] if isinstance(arrays, Array) else arrays:
         node = getattr(x, "node", None)
         if not isinstance(node, Node):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"backward: retain holds a {type(x).__name__}; give tracked arrays, [h1, h2]"
             )
         if node.plan is not None and node not in known:
-            raise GraphError(
+            raise NoGraphError(
                 f"backward: the output was not computed from the {node.name} of shape {x.shape} "
                 "that retain holds, so it has no gradient"
             )
@@ -150,9 +155,10 @@ def sweep(
     for root, seed in seeds.items():
         if root.level or isinstance(seed, Array):
             plain = False
-    watch = uniform = False
+    watch, uniform = observer and observer(), False
     if modes.active:
-        watch = modes.watching()
+        if modes.watching():
+            watch = modes.watch_backward
         if modes.guarding():
             for node in nodes:
                 modes.check_saved(node, node.saved or ())
@@ -187,7 +193,7 @@ def sweep(
         if keep and ct is not None and node in keep:
             passed[node] = ct
         if watch:
-            modes.watch_backward(node, contributions)
+            watch(node, contributions, cotangents)
         if free:
             node.saved = None
             node.parents = ()

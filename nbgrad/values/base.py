@@ -8,7 +8,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.levels import innermost
 from ..core.primitive import Aval, Primitive
-from ..errors import DimensionMismatch, GraphError
+from ..errors import ArgumentTypeError, DimensionMismatch, GraphError
 from ..runtime.kinds import is_a
 from . import gradients, graph, operands
 from .children import Children
@@ -50,7 +50,8 @@ class GraphArray(Array):
         leaf = self.node
         if not isinstance(leaf, Leaf):
             raise GraphError(
-                f"the data of a computed array ({leaf.name}) cannot be set: compute a new array"
+                f"the data of a computed array ({leaf.name}) cannot be set: compute a new array",
+                code="NB-WRITE",
             )
         if value is not leaf.value:
             value = operands.real_array(value, f"{leaf.name or 'x'}.data: an array")
@@ -123,9 +124,26 @@ class GraphArray(Array):
         text = "overwritten" if gone else _text(_shown(self))
         return f"{text} (tracked{title and f' {title}'})"
 
+    def _repr_html_(self) -> str:
+        """Values, gradient and origin, for notebooks."""
+        from ..runtime import markup
+
+        node = self.node
+        title = titled(node)
+        made = f"leaf {title}".rstrip() if node.plan is None else f"made by {title}"
+        kind = [("", f"{self.dtype} {self.shape}"), ("", made)]
+        parents = [titled(x.node) or "a leaf" for x in self.parents] if node.plan else []
+        kind += [("from", ", ".join(parents))] if parents else []
+        gone = type(node.value) is Overwritten
+        values = "overwritten" if gone else str(_shown(self))
+        grad = "none" if node.grad is None else str(node.grad)
+        return markup.framed(
+            markup.facts(kind) + markup.table(("value", "gradient"), (values, grad))
+        )
+
     def __format__(self, spec: str) -> str:
         if spec and self.size != 1:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"the format {spec!r} is for one number, not an array of shape {self.shape}: "
                 "use np.array2string(x.data, ...)"
             )
@@ -143,12 +161,14 @@ class GraphArray(Array):
             raise GraphError(
                 f"{what.format(self.name)} would write to the leaf {self.name}: write "
                 f"{what.format(self.name + '.data')} between backward passes, or "
-                f"y = {self.name}.copy() and write to that"
+                f"y = {self.name}.copy() and write to that",
+                code="NB-WRITE",
             )
         raise GraphError(
             f"{what.format('x')} would write to a leaf, or to an argument of a transformation, "
             f"which is the caller's: write x = x.copy() before, or {what.format('x.data')} to a "
-            "leaf between backward passes"
+            "leaf between backward passes",
+            code="NB-WRITE",
         )
 
 

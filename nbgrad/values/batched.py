@@ -15,7 +15,7 @@ from ..core.levels import Level
 from ..core.primitive import Aval, Primitive, shape_of
 from ..core.refusals import refused
 from ..core.symbols import lifted
-from ..errors import UntrackedError
+from ..errors import ResultError, UntrackedError, coded
 from .operands import in_kind, operand
 
 
@@ -78,14 +78,15 @@ class Batched(Array):
         # Without samples, call it once with zeros for the shape and dtype.
         results = [result(i) for i in range(self.count or 1)]
         if any(isinstance(result, (tuple, str)) for result in results):
-            raise TypeError(
+            raise ResultError(
                 f"vmap: {f.__name__} gives a {type(results[0]).__name__}, not an array of one "
                 "shape for all samples; call it outside of vmap"
             )
         if len({shape_of(result) for result in results}) > 1:
             raise UntrackedError(
                 f"vmap: the shape of what {f.__name__} gives differs from sample to sample: call "
-                "it outside of vmap"
+                "it outside of vmap",
+                code="NB-BRANCH",
             )
         return Batched(np.stack(results)[: self.count], self.level)
 
@@ -98,7 +99,8 @@ class Batched(Array):
         """Raises UntrackedError, as there is a value for each sample."""
         raise UntrackedError(
             "the numbers of a batched value differ from sample to sample: keep it an array and use "
-            "np functions inside of vmap"
+            "np functions inside of vmap",
+            code="NB-BRANCH",
         )
 
     def full_like(self, number: float) -> Any:
@@ -118,11 +120,12 @@ class Batched(Array):
                 return True
             if not bool(np.any(self.value)):
                 return False
-        raise refused(
+        way = (
             "the truth of a batched value differs from sample to sample: use "
             "np.where(condition, x, y) or nbgrad.cond(condition, f, g, *args) inside of vmap, and "
             "nbgrad.while_loop in place of while"
         )
+        raise refused(coded(way, "NB-BRANCH"))
 
     def __repr__(self) -> str:
         if self.level.over:

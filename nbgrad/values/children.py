@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ArgumentTypeError, coded
 from ..runtime.kinds import is_a
 from . import graph
 from .gradients import contributions_to
@@ -24,7 +25,11 @@ class Children(Mapping):
 
     def __getitem__(self, child: Any) -> Callable[[Any], Any]:
         if child not in self:
-            raise KeyError("that array was not computed from this one; list(x.children) were")
+            raise KeyError(
+                coded(
+                    "that array was not computed from this one; list(x.children) were", "NB-GRAPH"
+                )
+            )
 
         def pullback(ct):
             seed = cotangent(ct, child.aval, child.name, child.level)
@@ -51,9 +56,10 @@ class Children(Mapping):
         return self.__reduce__()
 
     def __reduce__(self) -> Any:
-        raise TypeError(
+        raise ArgumentTypeError(
             "x.children shows a graph that is alive: it is neither copied deeply nor pickled. Copy "
-            "x, which gives a leaf with its value, or keep the numbers of the pullbacks"
+            "x, which gives a leaf with its value, or keep the numbers of the pullbacks",
+            code="NB-PICKLE",
         )
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ class _Constant(Primitive):
     """A plain array or one of a lower level, as an op without arguments."""
 
     registered = False
+    has_plain_params = True
     differentiable = False
 
     def evaluate(self, *args, **params):

@@ -16,7 +16,7 @@ from ..core.functions import items_of, no_rule
 from ..core.memory import copied, make_mutable
 from ..core.primitive import shape_of
 from ..eager.plans import FunctionPlan
-from ..errors import require_unmasked
+from ..errors import ArgumentError, DtypeError, require_unmasked
 from ..rules import layout
 from ..rules.dtypes import FLOATS, known
 from ..runtime.kinds import is_a
@@ -84,7 +84,7 @@ def as_kind(like: Array, value: Any, dtype: Any = None) -> Any:
             return np.array(value)
         kind = FLOATS[0]
     elif kind.kind not in "fiub" or known(kind) != kind:
-        raise TypeError(
+        raise DtypeError(
             f"like=x: an array of dtype {kind}: a tracked x makes arrays of float64 or float32"
         )
     if value.dtype != kind:
@@ -117,7 +117,7 @@ def cast(value: Any, dtype: Any) -> Any:
 def require_order(order: Any) -> None:
     """Raise ValueError for an order that NumPy does not know. Tracked arrays ignore it."""
     if order not in _ORDERS:
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        raise ArgumentError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
 # -- calls with like=x ----------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def array(like, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=
         plain = np.array(value, dtype, copy=copy, ndmin=ndmin)
         return as_kind(like, plain, dtype)
     if value is not object and copy is not None and not copy:
-        raise ValueError("np.array(copy=False) of a list: joining its items makes a copy")
+        raise ArgumentError("np.array(copy=False) of a list: joining its items makes a copy")
     if value is object and copy:
         value = np.copy(value)
     lacking = ndmin - len(shape_of(value))
@@ -213,7 +213,9 @@ def fromiter(like, iter, dtype, count=-1):
     """An array of the tracked and plain numbers of an iterable."""
     items = list(iter if count < 0 else islice(iter, count))
     if len(items) < count:
-        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)}")
+        raise ArgumentError(
+            f"iterator too short: Expected {count} but iterator had only {len(items)}"
+        )
     return array(like, items, dtype)
 
 

@@ -28,7 +28,8 @@ class Drawing:
         if program is None:
             raise NbgradError(
                 "draw: a picture needs the program dot of Graphviz (apt install graphviz, brew "
-                "install graphviz, ...); str(draw(z)) is its text, which web viewers draw too"
+                "install graphviz, ...); str(draw(z)) is its text, which web viewers draw too",
+                code="NB-EXTRA",
             )
         done = subprocess.run(
             [program, "-Tsvg"], input=self.dot, capture_output=True, encoding="utf-8", check=True

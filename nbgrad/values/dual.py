@@ -86,8 +86,10 @@ class Dual(Array):
             return out
         if modes.active and modes.untracked(level):
             return Dual(out, np.zeros(shape_of(out), out.dtype), level)
-        tangent = pushed(primitive, tangents, out, primals, params)
-        return Dual(out, _fitted(tangent, out), level)
+        tangent = _fitted(pushed(primitive, tangents, out, primals, params), out)
+        if modes.active and modes.watching():
+            modes.watch_pushforward(primitive.name, out, tangent)
+        return Dual(out, tangent, level)
 
     @property
     def below(self) -> Any:

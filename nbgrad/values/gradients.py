@@ -14,6 +14,7 @@ from ..capi.replaceable import replaceable
 from ..compiler.forks import fork_safe
 from ..core import errstate, modes
 from ..core.array import Array
+from .exempt import visit
 from .graph import Leaf, Node, check_fresh, freed, live_children, tick
 
 # Reentrant: a finalizer that runs in the middle may acquire it again.
@@ -50,6 +51,8 @@ def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
                 before.append((node, old, node.grad_time, node.origin))
                 if node.plan is None:
                     ct = old + ct
+            if isinstance(ct, Array):
+                visit(node)
             node.grad_time = now
             node.origin = SWEPT
             node.grad = ct
@@ -62,6 +65,8 @@ def _hand_out(cotangents: dict[Node, Any], seed: Any) -> None:
 def seed(node: Node, gradient: Any) -> None:
     """Set the gradient of a node as a seed of `accum`; None removes it."""
     with lock:
+        if isinstance(gradient, Array):
+            visit(node)
         _set(node, gradient, tick(), SEEDED)
 
 
@@ -112,6 +117,8 @@ def _refresh(node: Node, children: Sequence[Node], now: int) -> None:
             for contribution in contributions_to(node, child, child.grad):
                 if contribution is not None:
                     total = contribution if total is None else total + contribution
+    if isinstance(total, Array):
+        visit(node)
     if total is not None or node.grad is not None:
         _set(node, total, now, PULLED)
 

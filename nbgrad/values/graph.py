@@ -13,7 +13,7 @@ from weakref import ref
 
 from ..compiler.forks import fork_safe
 from ..core.primitive import Primitive, bind, shape_of
-from ..errors import GraphError
+from ..errors import ChangedError, GraphError
 from ..rules.layout import astype
 from ..rules.reduce import unbroadcast
 
@@ -256,7 +256,7 @@ def check_fresh(node: Node) -> None:
         parent = node.parents[i]
         if isinstance(parent, Leaf) and parent.changed > node.time:
             label = f" {parent.name}" if parent.name else ""
-            raise GraphError(
+            raise ChangedError(
                 f"the data of the tracked array{label} of shape {shape_of(parent.value)} was "
                 f"changed after {node.name} used it, and its backward pass needs the old values: "
                 "call backward before the update, or run the forward pass again"

@@ -21,9 +21,6 @@ from .base import titled
 from .graph import Ended, Leaf, Node, handle, live_children, parents_of, reachable
 from .tracked import TrackedArray
 
-# The reference count of a leaf that is not kept: the list, the loop variable, the call.
-_OWN = 3
-
 
 class Leaked(TrackedArray):
     """An array of a transformation that is over. It has values, but no graph."""
@@ -100,6 +97,18 @@ def require_open(nodes: Iterable[Node]) -> None:
             node = next(node for node in nodes if leaf in reachable([node], parents_of))
             x = handle(node)
             raise leaked(x, _what(x), leaf.label.op, leaf.label.code)
+
+
+def _counted(nodes: Sequence[Node]) -> int:
+    """The reference count of a node as `end` sees it."""
+    for node in nodes:
+        return getrefcount(node)
+    return 0
+
+
+_OWN = _counted([Node()])
+"""The reference count of a leaf that is not kept: the list, the loop variable and, before Python
+3.14, the call."""
 
 
 def _leak(root: Node, op: str, f: Any) -> None:

@@ -8,7 +8,7 @@ from ..core.array import Array
 from ..core.fillable import FILLABLE
 from ..core.primitive import Aval, Primitive, shape_of
 from ..eager.plans import plain_array
-from ..errors import DimensionMismatch, require_unmasked
+from ..errors import ArgumentTypeError, ComplexError, DimensionMismatch, require_unmasked
 from ..kernels.shapes import require_axes
 from ..rules.dtypes import FLOATS, known, require_real
 
@@ -96,7 +96,7 @@ def float_array(x: Any, copy: bool = False, op: str = "track") -> Any:
             "O": f"a {type(x).__name__} of Python objects is no array of numbers; nbgrad.array "
             "joins tracked ones, nbgrad.grad takes dicts and lists of arrays",
         }.get(array.dtype.kind, "only real numbers, as float64 or float32, can be differentiated")
-        raise TypeError(f"{op}: an array of dtype {array.dtype}: {reason}")
+        raise ComplexError(f"{op}: an array of dtype {array.dtype}: {reason}")
     require_axes(array.shape, op)
     single = array.dtype.kind == "f" and array.dtype.itemsize < 8
     dtype = np.float32 if single else np.float64
@@ -115,9 +115,10 @@ def cotangent(value: Any, aval: Aval, op: str, level: int, copy: bool = True) ->
     if type(value) is float and not aval.shape:
         return np.array(value, aval.dtype)
     if isinstance(value, Array) and value.level >= level:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{op or 'gradient'}: a tracked cotangent, whose derivative would be lost: pass its "
-            ".data, or call backward with create_graph=True"
+            ".data, or call backward with create_graph=True",
+            code="NB-CONVERT",
         )
     if not isinstance(value, Array):
         value = real_array(value, f"{op or 'gradient'}: a cotangent")

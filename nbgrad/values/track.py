@@ -1,6 +1,6 @@
 """`track` and `leaf_of`: leaves of the graph."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .operands import float_array
 from .tracked import TrackedArray
 
 
-def track(x, name: str = "", *, copy: bool = True) -> TrackedArray:
+def track(x: Any, name: str = "", *, copy: bool = True) -> TrackedArray:
     """Make a leaf of the graph: an array with a gradient.
 
     Arguments:

@@ -15,14 +15,14 @@ from ..core.array import Array
 from ..core.memory import inner_values
 from ..core.primitive import Aval
 from ..core.steps import Path
-from ..eager import emission
 from ..eager import plans as eager
-from ..errors import DimensionMismatch, GraphError, UntrackedError
+from ..errors import ChangedError, DimensionMismatch, UntrackedError
 from ..rules.assign import assign, last_writes
 from ..rules.families import Elementwise, Linear
 from ..rules.index import held, is_basic, without_lists
 from .graph import Node
 from .operands import real_array
+from .released import reads_result
 
 
 class Overwritten:
@@ -33,8 +33,8 @@ class Overwritten:
     def __init__(self, value: np.ndarray, name: str):
         self.shape, self.dtype, self.name = value.shape, value.dtype, name
 
-    def error(self) -> GraphError:
-        return GraphError(
+    def error(self) -> ChangedError:
+        return ChangedError(
             f"the values that {self.name} gave were overwritten by a later y[...] = v or y += v: "
             "take y.copy() before the write to keep them"
         )
@@ -138,7 +138,8 @@ def _room(part: np.ndarray, index: Any) -> tuple[int, ...]:
     if any(isinstance(entry, Array) for entry in (index if type(index) is tuple else (index,))):
         raise UntrackedError(
             "an index is a tracked array, whose derivative would be lost: use i.data for the plain "
-            "positions"
+            "positions",
+            code="NB-INTEGER",
         )
     if is_basic(index):
         return np.shape(part[index])
@@ -174,14 +175,7 @@ def _is_free(node: Node) -> bool:
     primitive = plan.primitive
     if not node.parents or isinstance(primitive, Linear):
         return True
-    return isinstance(primitive, Elementwise) and not _reads_result(plan)
-
-
-def _reads_result(plan: Any) -> bool:
-    """Whether the pullback of an elementwise op may read its result."""
-    primitive = plan.primitive
-    traced = emission.pullback_of(primitive, plan.params, plan.need, plan.same)
-    return bool(primitive.kernels) or "out" in traced.reads
+    return isinstance(primitive, Elementwise) and not reads_result(plan)
 
 
 def _holders(value: np.ndarray) -> int:

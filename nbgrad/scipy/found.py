@@ -1,0 +1,22 @@
+"""`Found`: a result of SciPy's solvers that notebooks show."""
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ..runtime import markup
+from ..transforms import trees
+
+
+class Found(OptimizeResult):
+    """SciPy's result; `x` has the structure of the initial value."""
+
+    def _repr_html_(self) -> str:
+        """What was found and how, for notebooks: the parameters in a table, by their paths."""
+        known = [
+            (name, self[name]) for name in ("fun", "cost", "nit", "nfev", "njev") if name in self
+        ]
+        facts = [(name, f"{value:.6g}") for name, value in known if np.ndim(value) == 0]
+        leaves, _ = trees.flatten(self.x)
+        names = [path or "x" for path in trees.paths(self.x)]
+        shown = markup.table(names, [str(leaf) for leaf in leaves])
+        return markup.framed(markup.facts([("", str(self.get("message", ""))), *facts]) + shown)
