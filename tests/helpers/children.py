@@ -17,11 +17,7 @@ from typing import Any, NamedTuple
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
-_INHERITED = {
-    name: value
-    for name, value in os.environ.items()
-    if not name.startswith(("NBGRAD_", "NUMBA_", "PYTEST_", "COV_"))
-}
+_OWN = ("NBGRAD_", "NUMBA_", "PYTEST_", "COV_")
 
 
 class Session(NamedTuple):
@@ -57,8 +53,9 @@ def run(code: str, **env) -> Session:
 
 def environment(env: dict) -> dict[str, str]:
     """Return the environment of a child: `env`, without other variables of Numba or nbgrad."""
-    path = os.pathsep.join([str(ROOT), str(TESTS), _INHERITED.get("PYTHONPATH", "")])
-    return _INHERITED | {"PYTHONPATH": path} | {k: str(v) for k, v in env.items()}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
+    path = os.pathsep.join([str(ROOT), str(TESTS), inherited.get("PYTHONPATH", "")])
+    return inherited | {"PYTHONPATH": path} | {k: str(v) for k, v in env.items()}
 
 
 def interruptible() -> None:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 import numpy as np
@@ -71,8 +72,8 @@ def _begin(cache: str) -> None:
 
 @contextmanager
 def interrupts() -> Iterator[list[int]]:
-    """SIGALRM raises KeyboardInterrupt in the body. Gives a list of one number: how many of them
-    Python swallowed, as it does in finalizers."""
+    """SIGALRM raises KeyboardInterrupt in what `interrupted` runs in the body. Gives a list of one
+    number: how many of them Python swallowed, as it does in finalizers."""
     swallowed = [0]
 
     def note(caught: "sys.UnraisableHookArgs") -> None:
@@ -81,9 +82,22 @@ def interrupts() -> Iterator[list[int]]:
         swallowed[0] += 1
 
     sys.unraisablehook = note
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, ring)
     yield swallowed
     sys.unraisablehook = sys.__unraisablehook__
+
+
+def ring(signum: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt if `worked` is running: on a slow machine the timer rings again while
+    `interrupted` still handles the interrupt before."""
+    while frame is not None:
+        if frame.f_code is worked.__code__:
+            raise KeyboardInterrupt
+        frame = frame.f_back
+
+
+def worked(work: Callable[[], object]) -> None:
+    work()
 
 
 def interrupted(work: Callable[[], object], most: float) -> bool:
@@ -91,7 +105,7 @@ def interrupted(work: Callable[[], object], most: float) -> bool:
     try:
         # Again and again, for one that comes in a finalizer is swallowed.
         signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, most), 0.05 + most)
-        work()
+        worked(work)
     except KeyboardInterrupt:
         return True
     finally:

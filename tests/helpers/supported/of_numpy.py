@@ -1,4 +1,4 @@
-"""Coverage of NumPy: each public function on tracked arrays, for tests and docs/ops.md.
+"""Coverage of NumPy: each public function on tracked arrays, for tests and docs/reference/ops.md.
 
 A function of `numpy`, `numpy.linalg` and `numpy.fft` has a gradient, returns plain values for a
 stated reason, or is refused with an alternative. `unknown` lists functions that are none of these.

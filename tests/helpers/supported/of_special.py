@@ -1,4 +1,4 @@
-"""Coverage of `scipy.special`: each public function on tracked arrays, for tests and docs/ops.md.
+"""Coverage of `scipy.special`: each public function on tracked arrays, for tests and docs.
 
 Its ufuncs use NumPy's protocol, so those without a rule are refused by name. Its functions written
 in Python do not; those with a derivative are only in `nbgrad.special`.
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from helpers.messages import text_of
 from nbgrad.core.functions import functions, no_rule, remedies
 from nbgrad.core.primitive import Primitive
 from nbgrad.rules.refused import OURS
@@ -80,7 +81,7 @@ def _entry(thing: object, names: list[str]) -> Entry | None:
     if function is not None or called in ("lambertw", "zeta"):
         return Entry(name, others, "yes", _row(called))
     if name in remedies or isinstance(thing, np.ufunc):
-        return Entry(name, others, "refused", str(no_rule(name)).partition(": ")[2])
+        return Entry(name, others, "refused", text_of(no_rule(name)).partition(": ")[2])
     return None
 
 
