@@ -3,6 +3,7 @@ levels, child processes with their own caches, and options to run a part of the 
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 import zlib
@@ -19,7 +20,8 @@ from nbgrad.core.primitive import current_level
 
 _filters_ask = errstate.filters_ask
 _CACHE = "NBGRAD_CACHE_DIR"
-_made, _begun = pytest.StashKey[str](), pytest.StashKey[float]()
+_changed, _begun = pytest.StashKey[pytest.MonkeyPatch](), pytest.StashKey[float]()
+_folder = pytest.StashKey[str]()
 
 
 _LATE = "no time was left"
@@ -54,23 +56,27 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def pytest_configure(config):
-    """Create one kernel cache for all workers, instead of the user's.
+    """Create one kernel cache for all workers, instead of the user's; and a folder of bytecode,
+    where Python is told to write none: each child process would compile all sources again.
 
     Warning filters are ignored here: because warnings are errors, every op would be checked for
     floating-point errors, and no C function would run.
     """
     errstate.filters_ask = lambda filters: False
     config.stash[_begun] = time.monotonic()
+    folder = config.stash[_folder] = tempfile.mkdtemp(prefix="nbgrad-tests-")
+    changed = config.stash[_changed] = pytest.MonkeyPatch()
     if _CACHE not in os.environ:
-        folder = tempfile.mkdtemp(prefix="nbgrad-tests-")
-        os.environ[_CACHE] = config.stash[_made] = folder
+        changed.setenv(_CACHE, os.path.join(folder, "cache"))
+    if sys.dont_write_bytecode:
+        changed.setenv("PYTHONPYCACHEPREFIX", os.path.join(folder, "bytecode"))
+        changed.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
 
 
 def pytest_unconfigure(config):
-    folder = config.stash.get(_made, None)
-    if folder is not None:
-        del os.environ[_CACHE]
-        shutil.rmtree(folder, ignore_errors=True)
+    if _folder in config.stash:
+        config.stash[_changed].undo()
+        shutil.rmtree(config.stash[_folder], ignore_errors=True)
 
 
 @pytest.fixture

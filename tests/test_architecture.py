@@ -1,4 +1,4 @@
-"""`docs/architecture.md` shows what the code does, and names every room.
+"""`docs/development/architecture.md` shows what the code does, and names every room.
 
 `python tests/test_architecture.py` writes the blocks of the page anew.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import nbgrad
 
-PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+PAGE = Path(__file__).parents[1] / "docs" / "development" / "architecture.md"
 PACKAGE = Path(nbgrad.__file__).parent
 BLOCK = re.compile(r"```text (\w+)\n(.*?)```", re.DOTALL)
 STAGES = {"program", "lowered", "schedule", "loops", "source"}

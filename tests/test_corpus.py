@@ -113,11 +113,14 @@ def vmap(this: Case, name: str) -> None:
 
 
 MODES = {"eager": eager, "forward": forward, "vmap": vmap, "compiled": compiled}
-each = pytest.mark.parametrize("name", NAMES)
-in_each_mode = pytest.mark.parametrize("mode", MODES)
+in_each_mode = pytest.mark.parametrize(("name", "mode"), [
+    pytest.param(name, mode, marks=pytest.mark.full if mode == "compiled" and i % 2 else ())
+    for i, name in enumerate(NAMES) for mode in MODES
+])  # fmt: skip
+"""Every other function compiled; the others are long tests."""
 
 
-@each
+@pytest.mark.parametrize("name", NAMES)
 def test_outside_of_derivatives_nbgrad_numpy_gives_what_numpy_gives(name):
     ours, plain = [find(name, line) for line in (OURS, PLAIN)]
     found, expected = [trees.flatten(f(*f.arguments()))[0] for f in (ours, plain)]
@@ -127,7 +130,6 @@ def test_outside_of_derivatives_nbgrad_numpy_gives_what_numpy_gives(name):
 
 
 @in_each_mode
-@each
 def test_with_the_import_changed_all_are_right(name, mode):
     this = find(name, OURS)
     if mode not in this.refused:
@@ -138,7 +140,6 @@ def test_with_the_import_changed_all_are_right(name, mode):
 
 
 @in_each_mode
-@each
 def test_with_numpy_itself_they_are_right_or_told_of_the_other_import(name, mode):
     try:
         MODES[mode](find(name, PLAIN), name)

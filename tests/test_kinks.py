@@ -1,5 +1,7 @@
-"""Derivatives at kinks are the same in all modes, tiers and orders: the table of docs/kinks.md, and
-what is made of the modes."""
+"""Derivatives at kinks are the same in all modes, tiers and orders.
+
+The table of docs/guide/kinks.md, and what is made of the modes.
+"""
 
 import subprocess
 import sys
@@ -16,10 +18,11 @@ ROOT = Path(__file__).parents[1]
 POINT = np.array([0.0, 4.0, -1.0])
 
 
-@pytest.fixture(scope="module")
-def table():
-    """The page as it is made in plain Python, where each way is cheap, and what disagrees."""
-    script = [sys.executable, str(ROOT / "tests" / "helpers" / "kinks.py")]
+@pytest.fixture(scope="module", params=["0", pytest.param("1", marks=pytest.mark.full)])
+def table(request):
+    """The page as half of the ways make it in plain Python, where each is cheap, and what
+    disagrees."""
+    script = [sys.executable, str(ROOT / "tests" / "helpers" / "kinks.py"), request.param]
     run = subprocess.run(
         script, env=environment({"NUMBA_DISABLE_JIT": 1}), capture_output=True, text=True,
         timeout=900,
@@ -33,8 +36,10 @@ def test_all_ways_to_a_derivative_agree(table):
 
 
 def test_the_page_shows_what_they_give(table):
-    page = (ROOT / "docs" / "kinks.md").read_text(encoding="utf-8")
-    assert page == table[0], "run NUMBA_DISABLE_JIT=1 python tests/helpers/kinks.py > docs/kinks.md"
+    page = (ROOT / "docs" / "guide" / "kinks.md").read_text(encoding="utf-8")
+    assert page == table[0], (
+        "run NUMBA_DISABLE_JIT=1 python tests/helpers/kinks.py > docs/guide/kinks.md"
+    )
 
 
 def guarded(x):

@@ -45,7 +45,7 @@ FLOORS = (
     ),
     ("stats",),
     ("scipy",),
-    ("data", "nn", "optim", "parallel"),
+    ("data", "nn", "optim", "parallel", "profiling"),
     ("misc", "train"),
     ("",),  # nbgrad/__init__.py
     ("experiments",),

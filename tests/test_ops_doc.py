@@ -1,4 +1,4 @@
-"""docs/ops.md says what the registry says."""
+"""docs/reference/ops.md says what the registry says."""
 
 from pathlib import Path
 
@@ -7,12 +7,14 @@ from ops_page import table
 import nbgrad
 from nbgrad.core.primitive import Primitive
 
-PATH = Path(nbgrad.__file__).parent.parent / "docs" / "ops.md"
+PATH = Path(nbgrad.__file__).parent.parent / "docs" / "reference" / "ops.md"
 
 
 def test_ops_doc_is_what_the_registry_says():
     found = PATH.read_text(encoding="utf-8")
-    assert found == table(), "docs/ops.md is old: run python tests/ops_page.py > docs/ops.md"
+    assert found == table(), (
+        "docs/reference/ops.md is old: run python tests/ops_page.py > docs/reference/ops.md"
+    )
 
 
 def test_every_row_and_function_is_described():

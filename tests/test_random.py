@@ -45,6 +45,57 @@ def test_the_published_answer():
     assert out.tolist() == words
 
 
+@pytest.mark.parametrize(("draw", "a", "b"), [(uniform, 0.0, 1.0), (normal, 0.3, 1.7)])
+def test_each_number_has_its_bits_for_any_length(draw, a, b):
+    """Vectors, the rest of a loop, a single number, loops and their derivatives give equal bits."""
+    state = key(9)
+    whole = draw(state, 300, a, b)[1]
+
+    def first(state, n):
+        return draw(state, n, a, b)[1]
+
+    compiled = nbgrad.compile(first, static_argnames="n")
+    for n in (*range(40), 63, 64, 65, 127, 129, 255, 299):
+        assert np.array_equal(first(state, n), whole[:n])
+    for n in (0, 1, 2, 7, 17, 65, 299):
+        assert np.array_equal(compiled(state, n), whole[:n])
+
+    @nbgrad.njit
+    def product(x, state):
+        total = 0.0
+        out = draw(state, 33, a, b)[1]
+        for i in range(33):
+            total += x[i] * out[i]
+        state, one = draw(state, (), a, b)
+        return total + x[33] * one + x[34] * draw(state, (), a, b)[1]
+
+    wanted = [*whole[:33], whole[0], whole[2]]
+    assert nbgrad.grad(product)(np.ones(35), state).tolist() == wanted
+    assert nbgrad.compile(nbgrad.grad(product))(np.ones(35), state).tolist() == wanted
+    slopes = [nbgrad.jvp(product, (np.zeros(35), state), (row, None))[1] for row in np.eye(35)]
+    assert slopes == wanted
+
+
+def test_normal_numbers_are_those_of_the_formula():
+    """Box and Muller's formula in extended precision."""
+    u = uniform(key(4), N)[1].astype(np.longdouble)
+    length, angle = np.sqrt(-2 * np.log(1 - u[::2])), 8 * np.arctan(np.longdouble(1)) * u[1::2]
+    wanted = np.stack([length * np.cos(angle), length * np.sin(angle)], axis=1).reshape(-1)
+    z = normal(key(4), N)[1]
+    assert np.abs(z - wanted).max() < 1e-15
+    assert np.abs(z / wanted - 1).max() < 1e-13
+
+
+def test_single_precision_rounds_the_same_numbers():
+    def f(x, state):
+        return np.sum(x * normal(state, 7)[1].astype(np.float32))
+
+    x, wanted = np.ones(7, np.float32), normal(key(2), 7)[1].astype(np.float32)
+    for slope in (nbgrad.grad(f), nbgrad.compile(nbgrad.grad(f))):
+        got = slope(x, key(2))
+        assert got.dtype == np.float32 and np.array_equal(got, wanted)
+
+
 def test_numbers_look_random():
     _, u = uniform(key(1), N)
     _, z = normal(key(2), N)

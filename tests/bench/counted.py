@@ -13,7 +13,7 @@ import json
 import platform
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,16 @@ import numpy as np
 from llvmlite import binding
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from helpers.calls import allocations
+from kinds import kinds
+from kinds.tools import nbgrad_tools
 
 import nbgrad
 from nbgrad.bench.libraries import (
     Library,
+    as_float,
     nbgrad_compiled_library,
     nbgrad_function_library,
     nbgrad_library,
@@ -63,8 +67,13 @@ def versions() -> dict[str, str]:
 
 
 def counts() -> dict[str, dict[str, int]]:
-    """The counts of all workloads, in both tiers."""
-    return {name: eager(name) | compiled(name) for name in NAMES}
+    """The counts of all workloads, in both tiers, and of compiled programs of users' kinds."""
+    found = {name: eager(name) | compiled(*gradient(name)) for name in NAMES}
+    tools = nbgrad_tools()
+    for name, kind in kinds.items():
+        arguments = kind.arguments(np.random.default_rng(3))
+        found[name] = compiled(nbgrad.compile(kind.program(tools)), arguments)
+    return found
 
 
 def eager(name: str) -> dict[str, int]:
@@ -102,22 +111,26 @@ def hvp_library() -> Library:
     return replace(nbgrad_function_library(), prepare=prepare)
 
 
-def compiled(name: str) -> dict[str, int]:
-    """One call of the compiled function from Python, and its program."""
-    workload = workloads[name]
+def gradient(name: str) -> tuple[Any, list]:
+    """The compiled value and gradients of a workload, and their arguments."""
+    workload, library = workloads[name], nbgrad_compiled_library()
     parameters, data = workload.parameters(), workload.data()
-    library = nbgrad_compiled_library()
-    run = runner(workload, library)
+    both = nbgrad.value_and_grad(
+        lambda *args: workload.function(library, *args), tuple(range(len(parameters)))
+    )
+    return nbgrad.compile(both), [*map(as_float, parameters), *data]
+
+
+def compiled(function: Any, arguments: Sequence) -> dict[str, int]:
+    """One call of a compiled function from Python, and its program."""
+
+    def run():
+        function(*arguments)
+
     for _ in range(guard.FEW + 2):  # then a C function compares what was read
         run()
     frames, allocations = _calls(run)
-    places = tuple(range(len(parameters)))
-    both = nbgrad.compile(
-        nbgrad.value_and_grad(lambda *args: workload.function(library, *args), places)
-    )
-    both(*parameters, *data)
-    plan = both.only_variant("plan").plan
-    text = both.source
+    plan, text = function.only_variant("plan").plan, function.source
     return {
         "compiled: frames": frames,
         "compiled: allocations": allocations,
@@ -126,7 +139,7 @@ def compiled(name: str) -> dict[str, int]:
         "compiled: flops": plan.flops,
         "compiled: functions": text.count("@device"),
         "compiled: lines": sum(1 for line in text.splitlines() if line.strip()),
-        "compiled: instructions": instructions(both),
+        "compiled: instructions": instructions(function),
     }
 
 
@@ -201,7 +214,7 @@ def main() -> None:
     for name, row in found["counts"].items():
         for what, count in row.items():
             old = known.get(name, {}).get(what)
-            print(f"{name:<4} {what:<24} {count:>10,}" + ("" if old == count else f"  was {old}"))
+            print(f"{name:<20} {what:<24} {count:>10,}" + ("" if old == count else f"  was {old}"))
     if "--write" in sys.argv:
         FILE.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -78,7 +78,8 @@ def test_the_command_writes_tables_a_page_and_a_picture(board, tmp_path, monkeyp
     assert "| 4 | 2 | gave up after 60 s |" in text
     page = (tmp_path / "board.html").read_text()
     assert "a &lt;fast&gt; one" in page and "data:image/png;base64," in page
-    assert (tmp_path / "board.png").read_bytes().startswith(b"\x89PNG")
+    for picture in ("board.png", "speed.png"):
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
 
 
 def test_results_are_checked_before_they_are_timed(monkeypatch, capsys):

@@ -83,7 +83,7 @@ def _words(key: int) -> Memory:
     return _memory[key] if key else Memory()
 
 
-def _freed(key: int) -> None:
+def freed(key: int) -> None:
     if key:
         _memory.pop(key).clear()
 
@@ -129,21 +129,25 @@ LIBM = {name: _quiet(getattr(math, name)) for name in (
 _FUNCTIONS: dict[str, Callable] = {
     "divide": divided, "floor_quotient": lambda x, y: x // y if y else 0 * x,
     "modulo": lambda x, y: x % y if y else 0 * x, "power_of": LIBM["pow"], "power": LIBM["pow"],
+    "power_slope": lambda x, y, u: y * LIBM["pow"](x, y - 1.0),
     "abs": abs, "sqrt": _quiet(math.sqrt), "fused": lambda x, y, z: x * y + z,
     "maximum": lambda x, y: x if x >= y or x != x else y,
     "minimum": lambda x, y: x if x <= y or x != x else y,
     "np.sign": _sign, "np.copysign": math.copysign, "np.fmod": _quiet(math.fmod),
     "np.floor": lambda x: float(math.floor(x)), "np.ceil": lambda x: float(math.ceil(x)),
     "np.trunc": lambda x: float(math.trunc(x)), "np.rint": lambda x: float(round(x)),
-    "np.isfinite": math.isfinite, "arctan": math.atan, "arctan2": math.atan2,
+    "np.isfinite": math.isfinite, "strong": lambda x, y: 0.0 if x == 0.0 else y,
+    "arctan": math.atan, "arctan2": math.atan2,
     "left_shift": lambda x, y: x << y, "right_shift": lambda x, y: x >> y,
     **{name: LIBM[name] for name in ("exp", "log", "sin", "cos", "tan", "tanh", "sinh", "cosh",
                                      "log1p", "expm1", "erf", "hypot")},
 }  # fmt: skip
+FACTS: dict[int, int] = {}
+"""What the latest function has noted about its record."""
 SPACE: dict[str, Any] = {
     "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
     "functions": _FUNCTIONS, "libm": LIBM,
-    "memory": _words, "resized": _resized, "freed": _freed, "require_kind": _require_kind,
+    "memory": _words, "resized": _resized, "freed": freed, "require_kind": _require_kind,
     "product": _product, "hidden": lambda x: (x,), "allowed": lambda: (2**40,),
-    "noted": lambda fact, value: None,
+    "noted": FACTS.__setitem__, "known": lambda fact: (FACTS[fact],),
 }  # fmt: skip

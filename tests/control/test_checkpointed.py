@@ -158,7 +158,7 @@ def test_a_graph_has_the_bits_too():
     np.testing.assert_allclose(nbgrad.accum(b), nbgrad.grad(network(None))(weights, start, xs)["b"])
 
 
-def directional(f):
+def directional(f) -> Any:
     return lambda w, s, x: nbgrad.jvp(f, (w, s, x), (w, s * 2.0, x))
 
 

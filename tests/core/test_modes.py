@@ -69,6 +69,26 @@ def test_nan_is_named_in_the_backward_pass():
     assert x.grad is None
 
 
+def test_infinite_cotangents_that_cancel_are_named():
+    x = track([1.0, 0.0])
+    with nbgrad.detect_nan():
+        z = np.sum(np.sqrt(x) - np.cbrt(x))
+        with pytest.raises(NanError, match=r"argument 0.*added to.*index \(1,\).*test_modes"):
+            z.backward()
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "text"),
+    [
+        (np.log, np.array([1.0, -1.0]), r"log gave nan in forward mode.*\(1,\) of shape \(2,\)"),
+        (lambda x: np.sqrt(x) - np.cbrt(x), 0.0, "subtract gave a tangent that is nan in forward"),
+    ],
+)
+def test_nan_is_named_in_forward_mode(f, x, text):
+    with nbgrad.detect_nan(), pytest.raises(NanError, match=text + ".*test_modes"):
+        nbgrad.jvp(f, (x,), (np.ones_like(x),))
+
+
 def test_modes_belong_to_their_task():
     async def quiet():
         with nbgrad.no_tracking():

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers.messages import text_of
 
 import nbgrad
 from nbgrad import data
@@ -168,4 +169,4 @@ def test_normalise_keeps_the_scaling():
 def test_mistakes_are_told(call, text):
     with pytest.raises((ValueError, TypeError)) as caught:
         call()
-    assert str(caught.value) == text
+    assert text_of(caught.value) == text

@@ -5,6 +5,7 @@ import csv
 import matplotlib.font_manager  # noqa: F401 (its first import can report on stderr)
 import numpy as np
 import pytest
+from helpers.daily import pairs
 
 from nbgrad import cli
 from nbgrad.experiments import report
@@ -21,10 +22,13 @@ def names_file(folder):
     return ["--file", str(path)]
 
 
-@pytest.mark.parametrize("name", BY_NAME)
-def test_an_experiment_comes_out_as_it_should(name, tmp_path, capsys):
+@pytest.mark.parametrize(("name", "is_pictured"), pairs([*BY_NAME], [True, False]))
+def test_an_experiment_comes_out_as_it_should(name, is_pictured, tmp_path, capsys):
+    """Pictures take as long as what they show: those of every other experiment are made each
+    time."""
     experiment, out = BY_NAME[name], tmp_path / "out"
     options = [*report.flags(experiment.short), *(names_file(tmp_path) if name == "names" else [])]
+    options += [] if is_pictured else ["--no-plots"]
     code = cli.main(["run", name, "--out", str(out), *options])
     told = capsys.readouterr()
     assert (code, told.err) == (0, "")

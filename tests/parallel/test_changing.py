@@ -1,6 +1,8 @@
 """What changes between two steps: each engine gives the number of a serial run, or refuses."""
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -13,8 +15,10 @@ from nbgrad import parallel
 from nbgrad.kernels.checksum import checksum
 from nbgrad.parallel.reads import CARRIED, checksums
 
+DASK = pytest.param("dask", marks=pytest.mark.full)
 
-@pytest.fixture(scope="module", params=["threads", "processes", "dask"])
+
+@pytest.fixture(scope="module", params=["threads", "processes", DASK])
 def engine(request):
     if request.param == "threads":
         yield None
@@ -113,3 +117,42 @@ def test_a_checksum_sees_each_element_and_its_place(dtype):
     assert checksum(signs) != checksum(-signs) != checksum(np.flip(-signs))
     assert checksum(signs[::2]) == checksum(signs[::2].copy())
     assert checksum(np.ones((2, 3)).T) == checksum(np.ones((3, 2)))
+
+
+SCRIPT = """
+import numpy as np
+from nbgrad import njit, parallel
+
+
+def square(x):
+    return x * x
+
+
+@njit
+def total(x, w):
+    s = 0.0
+    for i in range(x.size):
+        s += w * x[i]
+    return s
+
+
+class Scale:
+    factor = 3.0
+
+
+def loss(w, x):
+    return total(square(x), w) * Scale.factor
+
+
+if __name__ == "__main__":
+    for compile in (True, False):
+        vg = parallel.value_and_grad(loss, "processes", "sum", workers=1, compile=compile)
+        print(*map(float, vg(2.0, [(np.ones(3),), (np.ones(2),)])))
+"""
+
+
+def test_functions_of_a_script_are_the_same_in_the_worker(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["30.0 15.0"] * 2, done.stderr

@@ -24,7 +24,11 @@ BUILDS = {
 }
 # The same before the import, and places that are another word's.
 FAKES = {
-    "GIL that is off": "sys._is_gil_enabled = lambda: False",
+    "build without GIL, which is on": """
+import sysconfig
+known = sysconfig.get_config_var
+sysconfig.get_config_var = lambda name: name == "Py_GIL_DISABLED" or known(name)
+""",
     "debug counters": "sys.gettotalrefcount = lambda: 0",
     "wrong offsets": """
 [folder] = importlib.util.find_spec("nbgrad").submodule_search_locations

@@ -1,5 +1,6 @@
 """Signals in the middle of a compilation, of a cache write, of the command line."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -220,9 +221,13 @@ def test_ctrl_c_that_the_command_is_told_to_ignore_is_ignored(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("closed", daily(["<&- >&- 2>&-", "<&-", ">&-", "2>&-"], 2))
-@pytest.mark.parametrize("command", ["run --list", "cache info", "run babysqrt --no-plots"])
-def test_closed_streams_are_as_if_thrown_away(tmp_path, command, closed):
+CLOSED = ["<&- >&- 2>&-", "<&-", ">&-", "2>&-"]
+COMMANDS = ["run --list", "cache info", "run babysqrt --no-plots"]
+
+
+@pytest.mark.parametrize("run", daily(itertools.product(COMMANDS, CLOSED), 4))
+def test_closed_streams_are_as_if_thrown_away(tmp_path, run):
+    command, closed = run
     done = subprocess.run(
         f"{sys.executable} -m nbgrad {command} {closed}",
         shell=True,

@@ -8,6 +8,7 @@ from scipy_problems import START, Counted, Wave, both_tiers, ridge, rosen
 
 import nbgrad
 from nbgrad import DimensionMismatch, TraceError, UntrackedError
+from nbgrad.errors import StructureMismatch
 from nbgrad.scipy import minimize
 
 METHODS = {
@@ -89,6 +90,14 @@ class TestMinimize:
         np.testing.assert_array_equal(minimize(f, {"w": np.ones(2)}, bounds=(0, None)).x["w"], 0)
         with pytest.raises(DimensionMismatch, match=r"bounds of shape \(3,\)"):
             minimize(f, {"w": np.ones(2)}, bounds=({"w": np.zeros(3)}, None))
+
+    @pytest.mark.parametrize(
+        "bounds", [{"w": (0, 1), "b": (0, 1)}, ({"w": 0}, {"w": 1})], ids=["pairs", "partial"]
+    )
+    def test_bounds_that_nest_otherwise_are_refused(self, bounds):
+        f = lambda p: np.sum(p["w"] ** 2) + p["b"]  # noqa: E731
+        with pytest.raises(StructureMismatch, match=r"nest as .*'b'.*: pass a pair \(lower, upper"):
+            minimize(f, {"w": np.ones(2), "b": 0.0}, bounds=bounds)
 
     def test_callbacks_get_the_tree(self):
         f = lambda p: np.sum((p["w"] - 1) ** 4)  # noqa: E731

@@ -36,7 +36,7 @@ def test_the_normal_distribution_of_vectors_is_scipys():
 
 
 def test_derivatives_of_the_normal_distribution_of_vectors():
-    def f(x, mean, a):
+    def f(x: Any, mean: Any, a: Any) -> Any:
         return stats.multivariate_normal.logpdf(x, mean, a @ a.T + np.eye(3))
 
     args = (POINTS, MEAN, A)
@@ -47,8 +47,9 @@ def test_derivatives_of_the_normal_distribution_of_vectors():
         (POINTS[:2], np.array([0.7, 1.4, 3.0])),
         BOTH,
     )
-    slope = nbgrad.grad(lambda *args: np.sum(f(*args)), (0, 1, 2))
-    for x, y in zip(nbgrad.compile(slope)(*args), slope(*args), strict=True):
+    slope: Any = nbgrad.grad(lambda x, mean, a: np.sum(f(x, mean, a)), (0, 1, 2))
+    compiled: Any = nbgrad.compile(slope)
+    for x, y in zip(compiled(*args), slope(*args), strict=True):
         np.testing.assert_allclose(x, y, 1e-9, 1e-12)
     found = nbgrad.vmap(lambda x: f(x, MEAN, A))(POINTS)
     np.testing.assert_allclose(found, f(*args))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.messages import text_of
 
 import nbgrad
 from nbgrad import CheckpointError, nn
@@ -68,7 +69,7 @@ def test_another_model(tmp_path, other, text):
     save(path, model())
     with pytest.raises(CheckpointError) as caught:
         load(path, model(**other))
-    assert str(caught.value) == f"{path} is a checkpoint of another model: {text}"
+    assert text_of(caught.value) == f"{path} is a checkpoint of another model: {text}"
 
 
 def test_any_flipped_byte_and_any_end_is_noticed(tmp_path):
@@ -126,6 +127,6 @@ def test_the_old_file_stays_where_a_new_one_fails(tmp_path, monkeypatch, error):
         with pytest.raises((CheckpointError, KeyboardInterrupt)) as caught:
             save(path, model(2.0))
     if isinstance(error, OSError):
-        assert str(caught.value) == f"{path} cannot be written: No space left on device"
+        assert text_of(caught.value) == f"{path} cannot be written: No space left on device"
     assert load(path, model()).size == 2.5
     assert [x.name for x in tmp_path.iterdir()] == ["model.npz"]

@@ -9,7 +9,7 @@ import pytest
 
 import nbgrad
 from nbgrad import CheckpointError, data, nn, optim
-from nbgrad.parallel import progress
+from nbgrad.runtime import progress
 from nbgrad.train import Fitted, accuracy, checkpoints, fit
 from nbgrad.train.steps import step_of
 
@@ -183,7 +183,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once(tmp_path, monkeypatch)
         warnings.simplefilter("always")
         fit(network(), LOSS, (X, LABELS), steps=12, every=1, checkpoint=tmp_path / "c.npz")
     assert [str(one.message).split(": ")[-1] for one in caught] == [
-        "No space left on device; the training continues"
+        "No space left on device; the training continues [NB-CHECKPOINT]"
     ]
 
 

@@ -124,9 +124,24 @@ import sys, numpy as np, nbgrad
 x = np.ones(3)
 nbgrad.grad(lambda x: np.sum(x * x))(x)
 nbgrad.value_and_grad(lambda x, y: np.sum(x * y), (0, 1))(x, 2.0)
+nbgrad.grad(lambda xs: np.sum(xs[0] * xs[1][0]))([x, (x, 2.0)])
+nbgrad.compile(nbgrad.value_and_grad(lambda xs: np.sum(xs[0] * xs[1])))([x, x])
 result = "optree" in sys.modules
 """)
     assert session.result is False
+
+
+def test_lists_and_tuples_of_arrays_have_a_structure_of_their_own():
+    alike = [
+        [X, 2.0], (X, 2.0), [X, [2.0]], ((X,), 2.0), [], (), {}, [[], X], [X, {}], {"x": X}, X,
+        Pair(X, 2.0), [X, None],
+    ]  # fmt: skip
+    shapes = [trees.structure(tree) for tree in alike]
+    assert len(set(shapes)) == len(alike)
+    for tree, shape in zip(alike, shapes, strict=True):
+        leaves, rebuild = trees.flatten(tree)
+        again = rebuild([3.0 if x is not None else x for x in leaves])
+        assert trees.structure(again) == shape and type(again) in (type(tree), float)
 
 
 def test_vjp_of_trees():

@@ -65,7 +65,7 @@ def test_entries_are_replaced_in_each_sample():
 
 
 def test_an_op_runs_once_for_all_samples():
-    f = vmap(lambda x: np.tanh(x) * 2.0)
+    f = vmap(lambda x: np.exp(np.tanh(x)))
     f(X)
     before = stats()["called"]
     f(X)

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from checkers.arithmetic import begin
+from checkers.arithmetic import FACTS, begin, freed
 from checkers.functions import runnable
 
 from nbgrad.adjoints import unroll
-from nbgrad.adjoints.reverse import value_and_cotangents
+from nbgrad.adjoints.record import Fact
+from nbgrad.adjoints.reverse import forward_and_backward, value_and_cotangents
 from nbgrad.adjoints.spreads import with_pieces
 from nbgrad.adjoints.tangent import tangents
 from nbgrad.compiler.front.functions import ArrayType, Entry, entry_of
@@ -137,6 +138,32 @@ def _check(program: Drawn) -> None:
         _check_tangents(program, tangents(primal, program.wrt, lengths), right)
     made = value_and_cotangents(function, program.wrt, lengths)
     check_cotangents(program, made, runnable(made), right, rng)
+    if halves := forward_and_backward(function, program.wrt, lengths):
+        check_cotangents(program, made, _one_after_the_other(*halves), right, rng)
+
+
+def _one_after_the_other(forward: Function, backward: Function) -> Callable:
+    """The two functions as one. The second one runs twice, with the same record, and must not read
+    what arrays hold that the first one wrote to."""
+    ahead, back = runnable(forward, left=1), runnable(backward)
+
+    def run(*passed: Any) -> tuple:
+        given, more = passed[: len(forward.parameters)], passed[len(forward.parameters) :]
+        before = [dict(x) if isinstance(x, dict) else x for x in given]
+        results = ahead(*given)
+        found = []
+        for shadows in ([dict(x) if isinstance(x, dict) else x for x in more], more):
+            arrays = [
+                x if x == y else dict.fromkeys(x, math.nan) if isinstance(x, dict) else x
+                for x, y in zip(given, before, strict=True)
+            ]
+            found.append((back(*arrays, *shadows), shadows))
+        freed(FACTS[Fact.ADDRESS])
+        if repr(found[0]) != repr((found[1][0], list(more))):
+            raise Different(f"from the same record {found[0]} and {found[1]}")
+        return (*results, *found[0][0])
+
+    return run
 
 
 def _passed(program: Drawn) -> tuple[dict[str, Any], dict[str, dict[int, Any]]]:
