@@ -7,6 +7,7 @@ A ufunc of `scipy.special` that is not listed, as a later SciPy may add, is refu
 from ..core.conversions import NESTED
 from ..core.functions import remedies
 from .linalg import banded, cholesky, matrix_functions, sylvester, toeplitz, triangular
+from .surface import filters
 
 __all__ = ["OURS", "REFUSED"]
 
@@ -81,8 +82,8 @@ _CURVES = (
     "loss"
 )
 _FILTERS = (
-    "np.convolve takes tracked arrays, for filters of finite length; a recursion is nbgrad.scan "
-    "over the samples"
+    "np.convolve takes tracked arrays, and nbgrad.scipy.signal has filters that do; any recursion "
+    "is nbgrad.scan over the samples"
 )
 _SPARSE = (
     "SciPy's sparse matrices take plain arrays: of a constant matrix write its product by entries, "
@@ -120,6 +121,14 @@ remedies |= {
     "scipy.spatial": (
         "write the distances in NumPy, as in np.linalg.norm(x[:, None] - y[None], axis=-1)"
     ),
+    **{
+        f"scipy.signal.{name}": f"nbgrad.scipy.signal.{name} takes tracked arrays"
+        for name in ("convolve", *filters.__all__)
+    },
+    **{
+        f"scipy.fft.{name}": f"nbgrad.scipy.fft.{name} takes tracked arrays"
+        for name in ("dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn")
+    },
     "scipy.fft": _TRANSFORMS,
     "scipy.fftpack": _TRANSFORMS,
 }  # fmt: skip

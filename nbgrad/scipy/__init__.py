@@ -12,6 +12,7 @@ from .functions import Objective
 from .solvers import least_squares, minimize, objective, root
 
 if TYPE_CHECKING:
+    from . import fft as fft
     from . import integrate as integrate
     from . import linalg as linalg
     from . import misc as misc
@@ -24,6 +25,6 @@ __all__ = ["Objective", "least_squares", "minimize", "objective", "ravel", "root
 
 def __getattr__(name: str) -> Any:
     """Import a counterpart of one of SciPy's modules on first use."""
-    if name in ("integrate", "linalg", "misc", "signal", "special", "stats"):
+    if name in ("fft", "integrate", "linalg", "misc", "signal", "special", "stats"):
         return _import_module(f".{name}", __name__)
     raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")

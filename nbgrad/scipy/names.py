@@ -1,9 +1,13 @@
 """SciPy's namespaces with functions of nbgrad in place of some of SciPy's."""
 
+from collections.abc import Callable, Container
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from ..core.fillable import highest
 
 
 def joined(plain: ModuleType, own: ModuleType) -> dict[str, Any]:
@@ -17,3 +21,19 @@ def joined(plain: ModuleType, own: ModuleType) -> dict[str, Any]:
         if not isinstance(names.get(name), np.ufunc):
             names[name] = getattr(own, name)
     return names
+
+
+def tracked_by(own: Callable, hints: Container[str] = ()) -> Callable[[Callable], Callable]:
+    """Decorator: call `own` instead of a function of SciPy if an argument is tracked, without the
+    options `hints`, which do not change the result."""
+
+    def join(plain: Callable) -> Callable:
+        @wraps(plain)
+        def call(*args: Any, **options: Any) -> Any:
+            if highest(*args, *options.values()) is None:
+                return plain(*args, **options)
+            return own(*args, **{name: x for name, x in options.items() if name not in hints})
+
+        return call
+
+    return join

@@ -1,4 +1,9 @@
-"""`scipy.signal` with autograd's `convolve`, which accepts tracked arrays."""
+"""`scipy.signal` with autograd's `convolve`, and filters that accept tracked arrays.
+
+>>> from nbgrad.scipy.signal import lfilter
+>>> nbgrad.grad(lambda a: lfilter([1.0], [1.0, a], np.ones(3))[-1])(0.5)
+np.float64(0.0)
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,6 +14,8 @@ import scipy.signal as _plain
 from ..core.primitive import shape_of
 from ..errors import ArgumentError, DimensionMismatch
 from ..rules.layout import given
+from ..rules.surface import filters as _own
+from .names import tracked_by as _tracked_by
 
 if TYPE_CHECKING:
     from scipy.signal import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary, reportAssignmentType]
@@ -18,7 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = []
 __all__ += _plain.__all__
-globals().update({name: getattr(_plain, name) for name in __all__})
+_names = {name: getattr(_plain, name) for name in __all__}
+for _name in _own.__all__:
+    _names[_name] = _tracked_by(getattr(_own, _name))(_names[_name])
+globals().update(_names)
 
 
 def convolve(
