@@ -27,6 +27,7 @@ FLOORS = (
     ("core",),
     ("eager",),
     ("rules",),
+    ("complex",),
     ("values",),
     ("elimination",),
     ("transforms",),

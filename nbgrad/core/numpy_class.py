@@ -72,4 +72,10 @@ class NumPyClass:
         return bool(np.any(self == value))
 
 
+class Pair(NumPyClass):
+    """The class of complex arrays, which are pairs of arrays."""
+
+    __slots__ = ()
+
+
 refuse(NumPyClass)
