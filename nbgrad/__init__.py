@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from .misc.operators import make_vjp as make_vjp
     from .misc.operators import vector_jacobian_product as vector_jacobian_product
     from .profiling.profile import profile as profile
+    from .sparse import sparse_hessian, sparse_jacobian
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 
@@ -187,6 +188,8 @@ __all__ = [
     "sigmoid",
     "softmax",
     "softplus",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stats",
     "steps",
     "stop_gradient",
@@ -221,6 +224,8 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(".misc.operators", __name__), name)
     if name == "profile":
         return import_module(".profiling", __name__).profile
+    if name in ("sparse_hessian", "sparse_jacobian"):
+        return getattr(import_module(".sparse", __name__), name)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)
     raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")

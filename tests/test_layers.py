@@ -32,7 +32,7 @@ FLOORS = (
     ("elimination",),
     ("transforms",),
     ("static",),
-    ("control", "loops", "random"),
+    ("control", "loops", "random", "sparse"),
     (
         "check",
         "descent",

@@ -149,7 +149,7 @@ def _by_elimination(f: Callable, point: tuple, argnums: Any) -> Any:
     return (result,) if isinstance(argnums, tuple) else result
 
 
-class _Flat:
+class Flat:
     """The float leaves of a tree as parts of one vector."""
 
     def __init__(self, tree: Any):
@@ -188,9 +188,9 @@ class _Flat:
 
 
 def _jacobian(f: Callable, point: tuple, mode: str, many: bool) -> Any:
-    inputs = _Flat(point)
+    inputs = Flat(point)
     value, pullback = vjp(f, *point)
-    outputs = _Flat(value)
+    outputs = Flat(value)
     if mode == "reverse" or (mode == "auto" and outputs.size <= inputs.size):
         rows = _each_direction(lambda ct: inputs.flatten(pullback(outputs.unflatten(ct))), outputs)
     else:
@@ -201,7 +201,7 @@ def _jacobian(f: Callable, point: tuple, mode: str, many: bool) -> Any:
     return _blocks(rows, outputs, inputs, many)
 
 
-def _each_direction(f: Callable, basis: _Flat) -> Any:
+def _each_direction(f: Callable, basis: Flat) -> Any:
     """Stack the values of `f` at all unit vectors."""
     eye = np.eye(basis.size, dtype=basis.dtype)
     parts = [
@@ -210,7 +210,7 @@ def _each_direction(f: Callable, basis: _Flat) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _blocks(rows: Any, outputs: _Flat, inputs: _Flat, many: bool) -> Any:
+def _blocks(rows: Any, outputs: Flat, inputs: Flat, many: bool) -> Any:
     """Return a matrix as the tree of the outputs, with the tree of the inputs in each place."""
     filled: list[Any] = [None] * len(outputs.leaves)
     for k, part in zip(outputs.places, outputs.split(rows), strict=True):
