@@ -65,27 +65,3 @@ def color_stars(indptr, indices, order, colors, taken):
         colors[v] = color
     return 0
 
-
-@kernel
-def smallest_last(indptr, indices, degrees, order, places, starts):
-    """Order the vertices of a graph so that each has few neighbours before it: the vertex of the
-    smallest degree among those left is put last, repeatedly.
-
-    `order` holds the vertices sorted by `degrees`, `places` their positions, and `starts` the first
-    position of each degree (Matula and Beck, 1983). The result is in `order`, from last to first.
-    """
-    for k in range(order.size):
-        v = order[k]
-        for p in range(indptr[v], indptr[v + 1]):
-            w = indices[p]
-            if degrees[w] > degrees[v] and places[w] > k:
-                first = starts[degrees[w]]
-                if first <= k:
-                    first = k + 1
-                other = order[first]
-                at = places[w]
-                order[first], order[at] = w, other
-                places[w], places[other] = first, at
-                starts[degrees[w]] = first + 1
-                degrees[w] -= 1
-    return 0

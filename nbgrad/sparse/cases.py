@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.array import Array
 from ..core.primitive import shape_of
 from ..core.symbols import static_key
 from ..errors import NoFloatError, TraceError
-from ..runtime.kinds import is_a
 from ..static import compile
 from ..static.arguments import order_of
 from ..static.jit.derived import REFUSALS

@@ -77,7 +77,7 @@ class _Walk:
             return self.evidence.read(array) if type(array) is np.ndarray else array
         if x.primitive is None or self.patterns.get(x) is not None:
             return None
-        if not x.primitive.registered or not x.primitive.has_plain_params in (None, True):
+        if not x.primitive.registered or x.primitive.has_plain_params not in (None, True):
             return None
         args = [self.value(arg) for arg in x.args]
         if any(arg is None for arg in args) or x.primitive.name.startswith("random_"):
@@ -124,10 +124,10 @@ class _Walk:
         body, outs = equation.params["body"], equation.params["outs"]
         avals = [body.avals[k] for k in outs]
         if body.n > _STEPS:
-            columns = next(x for x in given if x is not None)
+
             every = labels.united([labels.all_of(x, 1) for x in given if x is not None])
             return (
-                labels.taken(every, np.zeros(sum(a.size for a in avals), int)) if columns else None
+                labels.taken(every, np.zeros(sum(a.size for a in avals), int))
             )
         found = self._steps(body, equation.args, given)
         return _stacked([found[body.key(k)] for k in outs], avals)

@@ -89,7 +89,7 @@ def _used(op: Op, i: int) -> np.ndarray | None:
         return np.asarray(condition) == (i == 1)
     if op.primitive.name in ("multiply", "scale") and op.patterns[1 - i] is None:
         factor = op.value(1 - i)
-        if factor is not None and np.size(factor) > 1:
+        if factor is not None:
             return np.asarray(factor) != 0
     return None
 
