@@ -48,7 +48,7 @@ def _binary(name: str):
                 return self.bind2(_registry[name], self, other)
             except ComplexError as error:
                 return functions["complex"](ufunc, (self, other), {}, error)
-        return NotImplemented
+        return _beside(name, self, other, False)
 
     def reflected(self, other):
         if isinstance(other, _OPERANDS):
@@ -56,9 +56,16 @@ def _binary(name: str):
                 return self.bind2(_registry[name], other, self)
             except ComplexError as error:
                 return functions["complex"](ufunc, (other, self), {}, error)
-        return NotImplemented
+        return _beside(name, self, other, True)
 
     return method, reflected
+
+
+def _beside(name: str, x: "Array", other: Any, is_reflected: bool) -> Any:
+    """An operator beside an object of another library."""
+    if name in ("matmul", "multiply") and type(other).__module__.startswith("scipy.sparse."):
+        return functions["sparse"](name, x, other, is_reflected)
+    return NotImplemented
 
 
 _OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)
