@@ -292,3 +292,36 @@ def _dots(op: Op) -> Pattern | None:
         opened = lines.reshape(*op.out, *(1,) * (len(shape) - kept))
         parts.append(labels.joined(pattern, np.broadcast_to(opened, shape), lines.size))
     return labels.united(parts)
+
+
+@_rule("csr_product", "csr_transposed", "csr_pairs")
+def _sparse_product(op: Op) -> Pattern | None:
+    """Products with sparse matrices, whose positions are constants."""
+    positions = _positions(op, 2)
+    if positions is None:
+        return labels.united([labels.all_of(x, op.size) for _, x in op.moving])
+    columns, indptr = (np.asarray(x, np.intp) for x in positions)
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    width = op.shapes[1][1] if len(op.shapes[1]) > 1 else 1
+    every = np.arange(len(rows))
+    # For each element of the matrix, its number and those of rows of the dense arrays.
+    of_x, of_y, of_out = {
+        "csr_product": (every, columns, rows),
+        "csr_transposed": (every, rows, columns),
+        "csr_pairs": (rows, columns, every),
+    }[op.primitive.name]
+    parts = []
+    for i, pattern in op.moving:
+        source, target = _opened((of_x, of_y)[i], op.shapes[i], width), _opened(
+            of_out, op.out, width
+        )
+        local = labels.matrix(target.ravel(), source.ravel(), (op.size, pattern.shape[0]))
+        parts.append(local @ pattern)
+    return labels.united(parts)
+
+
+def _opened(rows: np.ndarray, shape: Shape, width: int) -> np.ndarray:
+    """The numbers of elements of these rows, one for each column of the dense factor."""
+    if len(shape) == 1:
+        return np.broadcast_to(rows[:, None], (len(rows), width))
+    return rows[:, None] * width + np.arange(width)

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..core.array import Array
 from ..errors import DimensionMismatch
 from ..static.arguments import Arguments
 from ..static.reads.guard import Guard
 from ..static.trace.record import trace
 from . import colors, labels
+from .arrays import csr_array
 from .dependence import Evidence, dependence
 from .labels import Pattern
 
@@ -66,8 +68,10 @@ class Compression:
         return int(self.colors.max(initial=-1)) + 1
 
     def matrix(self, data: Any) -> Any:
-        """The sparse matrix with these entries."""
+        """The sparse matrix with these entries: one of SciPy, or of ours if they are tracked."""
         pattern = self.pattern
+        if isinstance(data, Array):
+            return csr_array((data, pattern.indices, pattern.indptr), pattern.shape)
         built = scipy.sparse.csr_array((data, pattern.indices, pattern.indptr), pattern.shape)
         built.has_canonical_format = True
         return built

@@ -14,6 +14,7 @@ from . import (
     products,
     singular,
     sparse_operands,
+    sparse_systems,
     sylvester,
     symmetric,
     systems,

@@ -66,7 +66,7 @@ def _row(
 
     def batch(row, size, args, batched, *, columns):
         if batched == [False, True, False, False] and lengths(1, 2, 3)[1]:
-            return _as_columns(row, size, args, columns)
+            return as_columns(row, args, columns=columns)
         x, y, indices, indptr = spread(size, args, batched)
         whole = [np.reshape(a, (-1, *shape_of(a)[2:])) for a in (x, y)]
         out = bind(row, *whole, *blocks(size, indices, indptr, columns), columns=size * columns)
@@ -76,12 +76,12 @@ def _row(
     return made
 
 
-def _as_columns(row: Custom, size: int, args: Any, columns: int) -> Any:
+def as_columns(row: Custom, args: Any, **params: Any) -> Any:
     """Samples of the dense factor are columns of one."""
     x, y, *places = args
     y = np.moveaxis(y, 0, -1)
     shape = shape_of(y)
-    out = bind(row, x, np.reshape(y, (shape[0], -1)), *places, columns=columns)
+    out = bind(row, x, np.reshape(y, (shape[0], -1)), *places, **params)
     return np.moveaxis(np.reshape(out, (-1, *shape[1:])), -1, 0)
 
 
@@ -95,7 +95,7 @@ def blocks(size: int, indices: Any, indptr: Any, columns: int) -> tuple[Any, Any
     )
 
 
-def _dense(indices, indptr, columns: int, data) -> np.ndarray:
+def dense(indices, indptr, columns: int, data) -> np.ndarray:
     out = np.zeros((len(indptr) - 1, columns), np.asarray(data).dtype)
     np.add.at(out, (np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), indices), data)
     return out
@@ -122,7 +122,7 @@ product_row = _row(
         sample((3,), (4,), *_PLACES, columns=4), sample((3,), (4, 2), *_PLACES, columns=4),
         sample((0,), (3,), *_NONE, columns=3),
     ],
-    reference=lambda x, y, indices, indptr, *, columns: _dense(indices, indptr, columns, x) @ y,
+    reference=lambda x, y, indices, indptr, *, columns: dense(indices, indptr, columns, x) @ y,
     spelling="`A @ x` of a sparse matrix A",
     notes="the positions of elements have no derivative",
 )  # fmt: skip
@@ -137,7 +137,7 @@ transposed_row = _row(
         sample((3,), (3,), *_PLACES, columns=4), sample((3,), (3, 2), *_PLACES, columns=4),
         sample((0,), (2,), *_NONE, columns=3),
     ],
-    reference=lambda x, y, indices, indptr, *, columns: _dense(indices, indptr, columns, x).T @ y,
+    reference=lambda x, y, indices, indptr, *, columns: dense(indices, indptr, columns, x).T @ y,
     spelling="`x @ A` of a sparse matrix A",
     notes="the product with the transposed matrix",
 )  # fmt: skip
