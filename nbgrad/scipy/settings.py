@@ -103,9 +103,12 @@ class Start:
             return given
         parts, new = self.residuals(given.fun, (), {}, compile), cast(Any, copy.copy(given))
         new.fun = parts.fun
-        if given.jac == "2-point":
-            new.jac = parts.jac
-        if exact and isinstance(given.hess, BFGS):  # SciPy's default
+        is_sparse = isinstance(given.jac, str) and given.jac == "sparse"
+        if is_sparse or given.jac == "2-point":
+            new.jac = parts.sparse_jac if is_sparse and exact else parts.jac
+        if is_sparse and exact and isinstance(given.hess, BFGS):
+            new.hess = parts.sparse_hess
+        elif exact and isinstance(given.hess, BFGS):  # SciPy's default
             new.hess = parts.hess
         return new
 

@@ -6,6 +6,7 @@ from typing import Any
 import scipy.optimize
 from scipy.optimize import OptimizeResult
 
+from ..errors import ArgumentError
 from ..transforms import trees
 from .functions import Flat, Objective
 from .settings import Start, with_arguments
@@ -62,7 +63,9 @@ def minimize(
     Returns SciPy's result. If x0 is a tree, `result.x` is a tree, while `jac`, `hess_inv` and
     others are flat, in the order of `ravel`. Callbacks and constraint functions then receive trees,
     and bounds may be a pair (lower, upper) of numbers, None, or trees whose leaves broadcast.
-    Jacobians of constraints are computed, and their Hessians for "trust-constr".
+    Jacobians of constraints are computed, and their Hessians for "trust-constr". With
+    `hess="sparse"`, that method gets the Hessian as a sparse matrix, and with `jac="sparse"`, a
+    NonlinearConstraint has sparse derivatives: see `nbgrad.sparse_hessian`.
 
     Derivatives that you pass (jac, hess, hessp) replace the computed ones; they are functions of
     flat vectors and args. Raises the errors of `objective` and of SciPy.
@@ -86,6 +89,9 @@ def minimize(
         supplied = {"jac": parts.jac, "hessp": parts.hessp}
     else:
         supplied = {"jac": parts.jac}
+    if _asks(settings, "hess", "minimize", name == "trust-constr", 'method="trust-constr"'):
+        del settings["hess"], supplied["hessp"]
+        supplied["hess"] = parts.sparse_hess
     settings = _settled(start, supplied, settings, args, {})
     if "constraints" in settings:
         settings["constraints"] = start.constraints(settings["constraints"], name, compile)
@@ -110,6 +116,8 @@ def least_squares(
         x0, args, compile: as for `objective`.
         kwargs: keyword arguments of f.
         settings: as for SciPy: bounds (for a tree as for `minimize`), method, loss, x_scale, ...
+            `jac="sparse"` computes the Jacobian as a sparse matrix, by `nbgrad.sparse_jacobian`,
+            for many parameters, of which each residual depends on a few.
 
     Returns SciPy's result. If x0 is a tree, `result.x` is a tree; `fun`, `jac` of shape (m, n) and
     others are flat. Raises the errors of `minimize`.
@@ -125,7 +133,11 @@ def least_squares(
     start = Start(x0)
     options = dict(kwargs or {})
     parts = start.residuals(f, _tuple(args), options, compile)
-    settings = _settled(start, {"jac": parts.jac}, settings, args, options)
+    jac = parts.jac
+    if _asks(settings, "jac", "least_squares", settings.get("method") != "lm", '"trf" or "dogbox"'):
+        del settings["jac"]
+        jac = parts.sparse_jac
+    settings = _settled(start, {"jac": jac}, settings, args, options)
     return start.finished(scipy.optimize.least_squares(parts.fun, start.vector, **settings))
 
 
@@ -137,7 +149,8 @@ def root(
     Arguments:
         f: a function `f(x, *args)` that returns as many numbers as x has: an array or a tree.
         x0, args, compile: as for `objective`.
-        method, settings: as for SciPy. Only "hybr" and "lm" use the Jacobian.
+        method, settings: as for SciPy. Only "hybr" and "lm" use the Jacobian, a dense matrix; with
+            `jac="sparse"` it is computed by `nbgrad.sparse_jacobian`, in fewer products.
 
     Returns SciPy's result. If x0 is a tree, `result.x` is a tree; `fun` is flat. Raises the errors
     of `minimize`.
@@ -151,7 +164,11 @@ def root(
     start = Start(x0)
     parts = start.residuals(f, _tuple(args), {}, compile)
     with_jac = isinstance(method, str) and method.lower() in _WITH_JACOBIAN
-    settings = _settled(start, {"jac": parts.jac} if with_jac else {}, settings, args, {})
+    jac: Any = parts.jac
+    if _asks(settings, "jac", "root", with_jac, 'method="hybr" or "lm"'):
+        del settings["jac"]
+        jac = _dense(parts.sparse_jac)
+    settings = _settled(start, {"jac": jac} if with_jac else {}, settings, args, {})
     return start.finished(scipy.optimize.root(parts.fun, start.vector, method=method, **settings))
 
 
@@ -173,6 +190,20 @@ def _settled(start: Start, supplied: dict, settings: dict, args: Any, options: d
     if "hess" in chosen:
         supplied.pop("hessp", None)
     return supplied | chosen
+
+
+def _asks(settings: dict, name: str, op: str, fits: bool, methods: str) -> bool:
+    """Return whether the user asks for a sparse matrix. Raises ArgumentError for a method that
+    takes none."""
+    if not isinstance(settings.get(name), str) or settings[name] != "sparse":
+        return False
+    if not fits:
+        raise ArgumentError(f'{op}: {name}="sparse" is for {methods}')
+    return True
+
+
+def _dense(jac: Callable) -> Callable:
+    return lambda x: jac(x).toarray()
 
 
 def _tuple(args: Any) -> tuple:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.array import Array
 from ..core.primitive import shape_of
 from ..core.symbols import static_key
 from ..errors import NoFloatError, TraceError
@@ -71,7 +72,7 @@ class Case:
 
     def _recorded(self, args: tuple) -> Recorded:
         try:
-            return Recorded(self._derived, self._op, self._inputs(args))
+            return Recorded(self._derived, self._op, _plain(self._inputs(args)))
         except TraceError as error:
             raise type(error)(
                 f"{self._op}: the pattern is found by recording the function, and that failed: "
@@ -157,6 +158,12 @@ def _by_rows(f: Callable) -> Callable:
         return np.take(np.reshape(vmap(pulled)(every), -1), places)
 
     return products
+
+
+def _plain(args: list) -> list:
+    """The arguments with zeros in place of arrays of transformations: only their shapes count."""
+    leaves, rebuild = trees.flatten(args)
+    return rebuild([np.zeros(x.shape, x.dtype) if isinstance(x, Array) else x for x in leaves])
 
 
 def _symmetric(pattern: Pattern, is_found: bool) -> Pattern:
