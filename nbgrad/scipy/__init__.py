@@ -13,6 +13,7 @@ from .solvers import least_squares, minimize, objective, root
 
 if TYPE_CHECKING:
     from . import integrate as integrate
+    from . import interpolate as interpolate
     from . import linalg as linalg
     from . import misc as misc
     from . import signal as signal
@@ -25,6 +26,6 @@ __all__ = ["Objective", "least_squares", "minimize", "objective", "ravel", "root
 
 def __getattr__(name: str) -> Any:
     """Import a counterpart of one of SciPy's modules on first use."""
-    if name in ("integrate", "linalg", "misc", "signal", "sparse", "special", "stats"):
+    if name in ("integrate", "interpolate", "linalg", "misc", "signal", "sparse", "special", "stats"):
         return _import_module(f".{name}", __name__)
     raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")
