@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import interpolate as interpolate
     from . import linalg as linalg
     from . import misc as misc
+    from . import ndimage as ndimage
     from . import signal as signal
     from . import sparse as sparse
     from . import special as special
@@ -26,6 +27,6 @@ __all__ = ["Objective", "least_squares", "minimize", "objective", "ravel", "root
 
 def __getattr__(name: str) -> Any:
     """Import a counterpart of one of SciPy's modules on first use."""
-    if name in ("integrate", "interpolate", "linalg", "misc", "signal", "sparse", "special", "stats"):
+    if name in ("integrate", "interpolate", "linalg", "misc", "ndimage", "signal", "sparse", "special", "stats"):
         return _import_module(f".{name}", __name__)
     raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.interpolate as _plain
 
+from .bsplines import BSpline
 from .cubic import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator
+from .fitting import make_interp_spline
+from .grids import RegularGridInterpolator, interpn
+from .lines import interp1d
 from .piecewise import PPoly
 
 if TYPE_CHECKING:
@@ -26,10 +30,15 @@ if TYPE_CHECKING:
 
 _own = [
     "Akima1DInterpolator",
+    "BSpline",
     "CubicHermiteSpline",
     "CubicSpline",
     "PPoly",
     "PchipInterpolator",
+    "RegularGridInterpolator",
+    "interp1d",
+    "interpn",
+    "make_interp_spline",
 ]
 __all__ = []
 __all__ += _plain.__all__
