@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from . import nn as nn
     from . import optim as optim
     from . import parallel as parallel
+    from . import sample as sample
     from . import scipy as scipy
     from . import special as special
     from . import train as train
@@ -204,8 +205,8 @@ __all__ = [
 _keep_memory()
 
 _ROOMS = {
-    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "scipy",
-    "special", "stats", "train",
+    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "sample",
+    "scipy", "special", "stats", "train",
 }  # fmt: skip
 _AUTOGRADS = {
     "deriv", "grad_and_aux", "hessian_vector_product", "make_hvp", "make_jvp", "make_vjp",
