@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from .misc.operators import make_vjp as make_vjp
     from .misc.operators import vector_jacobian_product as vector_jacobian_product
     from .profiling.profile import profile as profile
+    from .scipy.laplace import laplace as laplace
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 
@@ -161,6 +162,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "laplace",
     "leaky_relu",
     "linear_transpose",
     "linearize",
@@ -220,6 +222,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     if name in _AUTOGRADS:
         return getattr(import_module(".misc.operators", __name__), name)
+    if name == "laplace":
+        return import_module(".scipy.laplace", __name__).laplace
     if name == "profile":
         return import_module(".profiling", __name__).profile
     if name in ("draw", "print_tree", "show"):

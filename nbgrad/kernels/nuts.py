@@ -8,8 +8,6 @@ of equal size are joined as the digits of a binary counter carry.
 
 import math
 
-import numpy as np
-
 from ..compiler.kernel import device, kernel
 from ..compiler.pointers import move, pointer, shift
 from .hamiltonian import (
@@ -23,7 +21,6 @@ from .hamiltonian import (
     SIZE,
     STEP,
     STOPPED,
-    VELOCITY,
     adapted,
     at_rest,
     evaluated,

@@ -49,9 +49,7 @@ class Chain:
     def begin(self, q: np.ndarray) -> float:
         """Put the chain at a position; return the log density there."""
         self.position[:] = q
-        return nuts.begin(
-            self._integers, self._floats, self._words, self._numbers, self._work
-        )
+        return nuts.begin(self._integers, self._floats, self._words, self._numbers, self._work)
 
     def run(
         self, warmup: int, draws: int, adapts: bool, tell: Callable[[int], None]

@@ -141,7 +141,7 @@ def _effective(x: np.ndarray) -> float:
     pairs = correlation[: (n - 1) // 2 * 2].reshape(-1, 2)
     sums = pairs.sum(axis=1)
     negative = np.flatnonzero(sums[1:] <= 0.0)
-    last = int(negative[0]) + 1 if len(negative) else len(sums)
+    last = int(negative[0]) + 1 if len(negative) else max(len(sums) - 1, 0)
     sums = np.minimum.accumulate(sums[:last])
     # The first term of the next pair reduces the variance of the estimate for antithetic chains.
     beyond = max(pairs[last, 0], 0.0) if last < len(pairs) else 0.0

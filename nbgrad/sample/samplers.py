@@ -183,7 +183,7 @@ def _sampled(
     seconds = perf_counter() - started
     flat = np.stack([rows for _, _, rows, _ in found])
     told = np.stack([facts for *_, facts in found])
-    samples = Samples(_unraveled(density, flat), _stats(told), flat, density.unravel, seconds)
+    samples = Samples(density.unravel.rows(flat), _stats(told), flat, density.unravel, seconds)
     if samples.divergences:
         warnings.warn(
             f"{given.op}: {samples.divergences} of {told[..., 0].size} transitions diverged: the "
@@ -250,22 +250,6 @@ def _pool(given: _Given, chains: list[Chain]) -> Iterator[ThreadPoolExecutor]:
                 chain.stop()
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def _unraveled(density: Density, flat: np.ndarray) -> Any:
-    """The draws as a tree, with chains and draws in front."""
-    leaves, rebuild = trees.flatten(density.unravel(density.vector))
-    found, at = [], 0
-    for leaf in leaves:
-        if trees.is_differentiable(leaf):
-            shape = np.shape(leaf)
-            stop = at + int(np.prod(shape, dtype=int))
-            part = flat[..., at:stop].reshape(*flat.shape[:2], *shape)
-            found.append(part.astype(np.asarray(leaf).dtype, copy=False))
-            at = stop
-        else:
-            found.append(leaf)
-    return rebuild(found)
 
 
 def _stats(told: np.ndarray) -> Stats:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtra
+from ..scipy.flat import Unravel
 from ..transforms import trees
 from .diagnostics import ess_bulk, ess_mean, ess_tail, rhat
-from .table import Summary, labels
+from .table import Summary
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Samples:
     draws: Any
     stats: Stats
     flat: np.ndarray
-    unravel: Callable[[np.ndarray], Any]
+    unravel: Unravel
     seconds: float
 
     @property
@@ -105,8 +106,7 @@ class Samples:
             columns[f"{100 * q:g}%"] = np.quantile(x, q, axis=(0, 1))
         columns["error"] = deviation / np.sqrt(ess_mean(x))
         columns |= {"ess_bulk": ess_bulk(x), "ess_tail": ess_tail(x), "rhat": rhat(x)}
-        names = labels(self.unravel(x[0, 0]))
-        return Summary(names, columns, self._title(), self.divergences)
+        return Summary(self.unravel.names, columns, self._title(), self.divergences)
 
     def to_arviz(self) -> Any:
         """Return the draws and statistics as ArviZ's data. Raises MissingExtra without arviz."""

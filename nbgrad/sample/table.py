@@ -2,28 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from ..runtime import markup
-from ..transforms import trees
 
 _MOST = 60
 """Rows that are printed; the table has all of them."""
 _COUNTS = ("ess_bulk", "ess_tail")
-
-
-def labels(tree: Any) -> list[str]:
-    """Return a name for each float of a tree, in the order of `ravel`: "w[0, 1]"."""
-    leaves, _ = trees.flatten(tree)
-    found: list[str] = []
-    for path, leaf in zip(trees.paths(tree), leaves, strict=True):
-        if trees.is_differentiable(leaf):
-            shape = np.shape(leaf)
-            places = (f"[{', '.join(map(str, i))}]" for i in np.ndindex(shape)) if shape else [""]
-            found += [f"{path or 'x'}{place}" for place in places]
-    return found
 
 
 class Summary:

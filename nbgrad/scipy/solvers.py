@@ -90,7 +90,8 @@ def minimize(
     if "constraints" in settings:
         settings["constraints"] = start.constraints(settings["constraints"], name, compile)
     fun = parts.fun if "jac" in supplied else parts.value
-    return start.finished(scipy.optimize.minimize(fun, start.vector, method=method, **settings))
+    found = scipy.optimize.minimize(fun, start.vector, method=method, **settings)
+    return start.finished(found).with_problem((parts, found.x))
 
 
 def least_squares(
@@ -126,7 +127,8 @@ def least_squares(
     options = dict(kwargs or {})
     parts = start.residuals(f, _tuple(args), options, compile)
     settings = _settled(start, {"jac": parts.jac}, settings, args, options)
-    return start.finished(scipy.optimize.least_squares(parts.fun, start.vector, **settings))
+    found = scipy.optimize.least_squares(parts.fun, start.vector, **settings)
+    return start.finished(found).with_problem((parts, found.x, settings.get("loss", "linear")))
 
 
 def root(

@@ -63,6 +63,7 @@ def code_and_words(
         if isinstance(x, Number):
             words.view(x.dtype)[x.slot * 8 // x.dtype.itemsize] = value
             continue
+        assert isinstance(x, Array)
         words[x.slot] = value.ctypes.data
         for n, length in zip(x.lengths, value.shape, strict=True):
             if n < 0:
@@ -70,9 +71,7 @@ def code_and_words(
     return address, words
 
 
-def _code(
-    signature: Signature, core: Linked
-) -> tuple[int, list[Parameter], int, "_Record"]:
+def _code(signature: Signature, core: Linked) -> tuple[int, list[Parameter], int, "_Record"]:
     """The address of the code, its parameters, the number of their slots, and its checks."""
     free, record = count(len(signature.slots)), _Record()
     parameters = list(_parameters(signature, free))
