@@ -6,7 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from densities import EFFECTS, SCHOOLS, funnel, gaussian, neal, schools
+from densities import EFFECTS, ERRORS, SCHOOLS, funnel, gaussian, neal, schools
+from scipy.stats import norm
 
 import nbgrad
 from nbgrad.errors import (
@@ -43,7 +44,7 @@ def test_nuts_has_the_moments_of_a_gaussian(mass, rng):
     products = (centred[..., :, None] * centred[..., None, :]).reshape(4, 2000, 36)
     assert off(products, covariance.ravel()).max() < 4.5
     assert found.divergences == 0 and found.rhat.max() < 1.01
-    assert abs(found.stats.acceptance.mean() - 0.8) < 0.1
+    assert 0.75 < found.stats.acceptance.mean() < 0.97
 
 
 def test_a_dense_mass_matrix_makes_trajectories_short():
@@ -74,13 +75,21 @@ def test_the_funnel_from_standard_normals():
     assert drawn["x"].shape == (4, 2000, 9)
     assert off(drawn["v"][..., None], 0.0).max() < 4.5
     assert off(drawn["v"][..., None] ** 2, 9.0).max() < 4.5
-    assert off(np.abs(drawn["x"]) < 1.0, np.mean(np.abs(drawn["x"]) < 1.0)).max() < 1e-9
+    v = np.linspace(-8.0, 8.0, 4001)
+    inside = np.sum(norm.pdf(v) * (2.0 * norm.cdf(np.exp(-1.5 * v)) - 1.0)) * (v[1] - v[0])
+    assert off(np.abs(drawn["x"]) < 1.0, inside).max() < 4.5
 
 
 def test_eight_schools():
     found = nuts(schools, SCHOOLS, args=(EFFECTS,), draws=2000)
-    # By quadrature over the spread and the mean.
-    assert off(found.draws["mean"][..., None], 4.42).max() < 6.0
+    mean, log_spread = np.meshgrid(np.linspace(-25.0, 30.0, 601), np.linspace(-6.0, 6.0, 301))
+    width = np.sqrt(np.exp(2.0 * log_spread)[..., None] + ERRORS**2)
+    log = norm.logpdf(EFFECTS, mean[..., None], width).sum(axis=-1)
+    weight = np.exp(log + norm.logpdf(mean, 0.0, 5.0) + norm.logpdf(log_spread, 1.0, 1.0) + 30.0)
+    for name, grid in (("mean", mean), ("log_spread", log_spread)):
+        for power in (1, 2):
+            exact = np.sum(weight * grid**power) / np.sum(weight)
+            assert off(found.draws[name][..., None] ** power, exact).max() < 4.5
     assert found.divergences == 0
     assert found.draws["z"].shape == (4, 2000, 8) and found.draws["mean"].shape == (4, 2000)
 
@@ -153,7 +162,8 @@ def test_a_start_outside_of_the_support_is_refused():
         hmc(lambda x: np.log(x[0]), np.array([-1.0]), compile=False)
     with pytest.raises(ArgumentError, match=r"the gradient of the log density is .* element 1"):
         nuts(lambda x: np.sqrt(x[1]) - x[0] ** 2, np.zeros(2))
-    found = nuts(positive, np.array([1.0]), draws=100, seed=3, target=0.95)
+    with pytest.warns(SamplingWarning):  # at the edge, where the density jumps
+        found = nuts(positive, np.array([1.0]), draws=100)
     assert np.all(found.draws > 0.0)
 
 
