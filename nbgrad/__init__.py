@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from . import nn as nn
     from . import optim as optim
     from . import parallel as parallel
+    from . import sample as sample
     from . import scipy as scipy
     from . import special as special
     from . import train as train
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from .misc.operators import vector_jacobian_product as vector_jacobian_product
     from .profiling.profile import profile as profile
     from .sparse import sparse_hessian, sparse_jacobian
+    from .scipy.laplace import laplace as laplace
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 
@@ -161,6 +163,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "laplace",
     "leaky_relu",
     "linear_transpose",
     "linearize",
@@ -207,8 +210,8 @@ __all__ = [
 _keep_memory()
 
 _ROOMS = {
-    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "scipy",
-    "special", "stats", "train",
+    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "sample",
+    "scipy", "special", "stats", "train",
 }  # fmt: skip
 _AUTOGRADS = {
     "deriv", "grad_and_aux", "hessian_vector_product", "make_hvp", "make_jvp", "make_vjp",
@@ -222,6 +225,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     if name in _AUTOGRADS:
         return getattr(import_module(".misc.operators", __name__), name)
+    if name == "laplace":
+        return import_module(".scipy.laplace", __name__).laplace
     if name == "profile":
         return import_module(".profiling", __name__).profile
     if name in ("sparse_hessian", "sparse_jacobian"):

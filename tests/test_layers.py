@@ -46,7 +46,7 @@ FLOORS = (
     ),
     ("stats",),
     ("scipy",),
-    ("data", "nn", "optim", "parallel", "profiling"),
+    ("data", "nn", "optim", "parallel", "profiling", "sample"),
     ("misc", "train"),
     ("",),  # nbgrad/__init__.py
     ("experiments",),

@@ -80,6 +80,33 @@ class Unravel:
             at = stop
         return self._rebuild(leaves)
 
+    @property
+    def names(self) -> list[str]:
+        """A name for each number of the vector, such as "layers.0.w[1, 2]"."""
+        tree = self._rebuild([np.empty(p.shape) if p.is_float else p.value for p in self._parts])
+        found: list[str] = []
+        for path, part in zip(trees.paths(tree), self._parts, strict=True):
+            if part.is_float:
+                places = (
+                    f"[{', '.join(map(str, i))}]" if i else "" for i in np.ndindex(part.shape)
+                )
+                found += [f"{path or 'x'}{place}" for place in places]
+        return found
+
+    def rows(self, vectors: np.ndarray) -> Any:
+        """Return the tree of many vectors, an array of shape (..., size), with their axes in front
+        of those of each leaf."""
+        leaves, at = [], 0
+        for part in self._parts:
+            if not part.is_float:
+                leaves.append(part.value)
+                continue
+            stop = at + math.prod(part.shape)
+            leaf = vectors[..., at:stop].reshape(*vectors.shape[:-1], *part.shape)
+            leaves.append(leaf.astype(part.dtype, copy=False))
+            at = stop
+        return self._rebuild(leaves)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unravel) and self._key == other._key
 

@@ -1,4 +1,6 @@
-"""`Found`: a result of SciPy's solvers that notebooks show."""
+"""`Found`: a result of SciPy's solvers that notebooks show, and that knows its problem."""
+
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
@@ -8,7 +10,18 @@ from ..transforms import trees
 
 
 class Found(OptimizeResult):
-    """SciPy's result; `x` has the structure of the initial value."""
+    """SciPy's result; `x` has the structure of the initial value. `problem`, which is no item of
+    it, has the functions of the problem, for `nbgrad.laplace`; copies and pickles have none."""
+
+    problem: Any = None
+
+    def with_problem(self, problem: Any) -> "Found":
+        """Set `problem` and return the result."""
+        object.__setattr__(self, "problem", problem)  # not as an item
+        return self
+
+    def __getstate__(self) -> None:
+        return None  # functions may have no pickle
 
     def _repr_html_(self) -> str:
         """What was found and how, for notebooks: the parameters in a table, by their paths."""

@@ -79,13 +79,13 @@ class _Derived:
         self._made: dict[Callable, Callable] = {}
 
     def _call(self, transform: Callable, *vectors: np.ndarray) -> Any:
-        return self._transformed(transform)(*vectors, self._flat.data)
+        return self.transformed(transform)(*vectors, self._flat.data)
 
     def _plainly(self, x: Any) -> Any:
         with explaining_at(f"nbgrad.scipy: {self._flat.call.__name__}"):
             return self._call(_itself, self._vector(x))
 
-    def _transformed(self, transform: Callable) -> Callable:
+    def transformed(self, transform: Callable) -> Callable:
         transformed = self._made.get(transform)
         if transformed is None:
             transformed = self._made[transform] = self._make(transform)
@@ -156,7 +156,7 @@ class Objective(_Derived):
     def hessp(self, x: Any, v: Any) -> np.ndarray:
         """Return the product of the Hessian at x with v."""
         x, v = self._vector(x), self._vector(v)
-        return np.asarray(self._transformed(hvp)(x, self._flat.data, v), np.float64)
+        return np.asarray(self.transformed(hvp)(x, self._flat.data, v), np.float64)
 
     def value(self, x: Any) -> float:
         """Return the value at x without recording, for solvers that use no gradient."""

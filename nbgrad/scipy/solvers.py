@@ -96,7 +96,8 @@ def minimize(
     if "constraints" in settings:
         settings["constraints"] = start.constraints(settings["constraints"], name, compile)
     fun = parts.fun if "jac" in supplied else parts.value
-    return start.finished(scipy.optimize.minimize(fun, start.vector, method=method, **settings))
+    found = scipy.optimize.minimize(fun, start.vector, method=method, **settings)
+    return start.finished(found).with_problem((parts, found.x))
 
 
 def least_squares(
@@ -138,7 +139,8 @@ def least_squares(
         del settings["jac"]
         jac = parts.sparse_jac
     settings = _settled(start, {"jac": jac}, settings, args, options)
-    return start.finished(scipy.optimize.least_squares(parts.fun, start.vector, **settings))
+    found = scipy.optimize.least_squares(parts.fun, start.vector, **settings)
+    return start.finished(found).with_problem((parts, found.x, settings.get("loss", "linear")))
 
 
 def root(
