@@ -22,7 +22,7 @@ _require_gil()
 with _into_oldest_generation():
     from . import random as random
     from .check import check_grads
-    from .control import cond, loop, scan, while_loop
+    from .control import cond, fixed_point, loop, newton, scan, while_loop
     from .core.modes import detect_changes, detect_nan, no_tracking
     from .descent import descend, minimize
     from .errors import (
@@ -151,6 +151,7 @@ __all__ = [
     "elu",
     "erf",
     "evalpoly",
+    "fixed_point",
     "gelu",
     "get_threads",
     "grad",
@@ -172,6 +173,7 @@ __all__ = [
     "map",
     "minimize",
     "mse",
+    "newton",
     "njit",
     "no_tracking",
     "print_tree",

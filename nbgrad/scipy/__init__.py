@@ -7,7 +7,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingAttribute
-from .flat import ravel
+from ..transforms.flat import ravel
 from .functions import Objective
 from .solvers import least_squares, minimize, objective, root
 

@@ -11,7 +11,7 @@ from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult
 from ..errors import DimensionMismatch, StructureMismatch
 from ..runtime.kinds import is_a
 from ..transforms import trees
-from .flat import ravel
+from ..transforms.flat import ravel
 from .found import Found
 from .functions import Flat, Residuals
 

@@ -148,7 +148,7 @@ def test_wrong_input_is_named():
     with pytest.raises(ValueError, match=r"solve='lu'.*'bicgstab', 'cg', 'gmres'"):
         nbgrad.implicit(cubic, solve="lu")
     two = nbgrad.implicit(lambda x, a: np.stack([x - a, x]))(lambda a: a)
-    with pytest.raises(nbgrad.DimensionMismatch, match="optimality returned 2 numbers for a solut"):
+    with pytest.raises(nbgrad.DimensionMismatch, match="optimality returned 2 numbers for 1 unk"):
         grad(two)(1.0)
     lost = nbgrad.implicit(lambda x, a: x**2 - a)(lambda a: np.nan)
     with pytest.raises(nbgrad.NanError, match=r"nan.*not finite: the solver did not converge"):
