@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MissingAttribute
 from ..transforms.flat import ravel
 from .functions import Objective
+from .scalars import brentq, fixed_point, newton, root_scalar
 from .solvers import least_squares, minimize, objective, root
 
 if TYPE_CHECKING:
@@ -19,7 +20,18 @@ if TYPE_CHECKING:
     from . import special as special
     from . import stats as stats
 
-__all__ = ["Objective", "least_squares", "minimize", "objective", "ravel", "root"]
+__all__ = [
+    "Objective",
+    "brentq",
+    "fixed_point",
+    "least_squares",
+    "minimize",
+    "newton",
+    "objective",
+    "ravel",
+    "root",
+    "root_scalar",
+]
 
 
 def __getattr__(name: str) -> Any:

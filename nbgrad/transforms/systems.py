@@ -40,6 +40,13 @@ class _System:
         """Return a Newton step for the residual `rest`."""
         return self.direct(rest)
 
+    def _singular(self) -> MatrixError:
+        told = "" if isinstance(self.rest, Array) else f" (residual {_most(self.rest):.3g})"
+        return MatrixError(
+            f"{self.name}: the Jacobian of the equation at the solution is singular{told}, so the "
+            "solution has no derivative there: it is a multiple root, or not isolated"
+        )
+
     def require_solved(self) -> None:
         """Raise StepsError if a Newton step shows that x is far from the solution."""
         rest, x = self.rest, self.x
@@ -82,13 +89,6 @@ class Dense(_System):
             if not grown * np.finfo(found.dtype).eps < max(_most(b), np.finfo(found.dtype).tiny):
                 raise self._singular()
         return found
-
-    def _singular(self) -> MatrixError:
-        told = "" if isinstance(self.rest, Array) else f" (residual {_most(self.rest):.3g})"
-        return MatrixError(
-            f"{self.name}: the Jacobian of the equation at the solution is singular{told}, so the "
-            "solution has no derivative there: it is a multiple root, or not isolated"
-        )
 
 
 class Products(_System):
@@ -142,7 +142,10 @@ class Products(_System):
 
     def _method(self, times: Callable, b: Any) -> Any:
         if not isinstance(self.solve, str):
-            return self.solve(times, b)
+            try:
+                return self.solve(times, b)
+            except np.linalg.LinAlgError:
+                raise self._singular() from None
         if isinstance(b, Array):
             raise ArgumentError(
                 f"{self.name}: solve={self.solve!r} is SciPy's, which a compiled program cannot "
