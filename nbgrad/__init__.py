@@ -22,7 +22,7 @@ _require_gil()
 with _into_oldest_generation():
     from . import random as random
     from .check import check_grads
-    from .control import cond, loop, scan, while_loop
+    from .control import cond, fixed_point, loop, newton, scan, while_loop
     from .core.modes import detect_changes, detect_nan, no_tracking
     from .descent import descend, minimize
     from .errors import (
@@ -64,6 +64,7 @@ with _into_oldest_generation():
         gradient,
         hessian,
         hvp,
+        implicit,
         jacobian,
         jvp,
         linear_transpose,
@@ -153,6 +154,7 @@ __all__ = [
     "elu",
     "erf",
     "evalpoly",
+    "fixed_point",
     "gelu",
     "get_threads",
     "grad",
@@ -161,6 +163,7 @@ __all__ = [
     "hessian",
     "hinge_loss",
     "hvp",
+    "implicit",
     "jacobian",
     "jvp",
     "laplace",
@@ -174,6 +177,7 @@ __all__ = [
     "map",
     "minimize",
     "mse",
+    "newton",
     "njit",
     "no_tracking",
     "print_tree",

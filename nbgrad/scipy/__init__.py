@@ -7,8 +7,9 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingAttribute
-from .flat import ravel
+from ..transforms.flat import ravel
 from .functions import Objective
+from .scalars import brentq, fixed_point, newton, root_scalar
 from .solvers import least_squares, minimize, objective, root
 
 if TYPE_CHECKING:
@@ -22,7 +23,18 @@ if TYPE_CHECKING:
     from . import special as special
     from . import stats as stats
 
-__all__ = ["Objective", "least_squares", "minimize", "objective", "ravel", "root"]
+__all__ = [
+    "Objective",
+    "brentq",
+    "fixed_point",
+    "least_squares",
+    "minimize",
+    "newton",
+    "objective",
+    "ravel",
+    "root",
+    "root_scalar",
+]
 
 
 def __getattr__(name: str) -> Any:

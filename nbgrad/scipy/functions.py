@@ -15,10 +15,10 @@ from ..runtime.kinds import is_a
 from ..sparse import sparse_hessian, sparse_jacobian
 from ..static import StaticFunction, compile
 from ..transforms import hessian, hvp, jacobian, trees, value_and_grad
+from ..transforms.flat import Unravel, key_of
 from ..transforms.reverse import ones_like
 from ..transforms.run import Run, array_leaves
 from ..values.operands import real_array
-from .flat import Unravel, key_of
 
 
 class Flat:

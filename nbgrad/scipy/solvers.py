@@ -8,8 +8,10 @@ from scipy.optimize import OptimizeResult
 
 from ..errors import ArgumentError
 from ..transforms import trees
+from . import optima
 from .functions import Flat, Objective
 from .settings import Start, with_arguments
+from .tracked import is_tracked
 
 _WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 _WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
@@ -70,12 +72,22 @@ def minimize(
     Derivatives that you pass (jac, hess, hessp) replace the computed ones; they are functions of
     flat vectors and args. Raises the errors of `objective` and of SciPy.
 
+    If args, or values that f closes over, are tracked, `result.x` and `result.fun` are
+    differentiable in them, by the implicit function theorem for the gradient of f, as for
+    `nbgrad.implicit`; a Newton step brings x to rounding errors. Elements at active bounds are
+    constants, and x0 has no derivative. `result` has no arrays such as jac then. Raises StepsError
+    if the method did not converge, MatrixError if the Hessian at the minimum is singular,
+    NoRuleError for constraints and for tracked settings, TraceError in compiled programs.
+
     >>> fit = lambda p: (p["a"] - 1.0) ** 2 + np.sum((p["b"] - p["a"]) ** 2)
     >>> found = nbgrad.scipy.minimize(fit, {"a": 0.0, "b": np.zeros(2)})
     >>> round(float(found.x["a"]), 4), found.x["b"].round(4)
     (1.0, array([1., 1.]))
     """
     trees.require_function("minimize", f)
+    if is_tracked(f, x0, args):
+        plain = lambda f, x0, args: minimize(f, x0, args, method, compile=compile, **settings)  # noqa: E731
+        return optima.minimize(f, x0, _tuple(args), plain, settings)
     start = Start(x0)
     parts = _objective(f, start, args, compile)
     name = method.lower() if isinstance(method, str) else method
@@ -123,6 +135,9 @@ def least_squares(
     Returns SciPy's result. If x0 is a tree, `result.x` is a tree; `fun`, `jac` of shape (m, n) and
     others are flat. Raises the errors of `minimize`.
 
+    For tracked args, kwargs or closures, `result.x`, `result.fun` and `result.cost` are
+    differentiable, as for `minimize`. The loss is then one of SciPy's names.
+
     >>> t = np.linspace(0.0, 1.0, 5)
     >>> decay = lambda p, y: p["a"] * np.exp(-p["b"] * t) - y
     >>> start, y = {"a": 1.0, "b": 1.0}, 2.0 * np.exp(-3.0 * t)
@@ -131,8 +146,12 @@ def least_squares(
     {'a': 2.0, 'b': 3.0}
     """
     trees.require_function("least_squares", f)
-    start = Start(x0)
     options = dict(kwargs or {})
+    if is_tracked(f, x0, args, options):
+        given = {"compile": compile, **settings}
+        plain = lambda f, x0, both: least_squares(f, x0, args=both[0], kwargs=both[1], **given)  # noqa: E731
+        return optima.least_squares(f, x0, _tuple(args), options, plain, settings)
+    start = Start(x0)
     parts = start.residuals(f, _tuple(args), options, compile)
     jac = parts.jac
     if _asks(settings, "jac", "least_squares", settings.get("method") != "lm", '"trf" or "dogbox"'):
@@ -155,7 +174,8 @@ def root(
             `jac="sparse"` it is computed by `nbgrad.sparse_jacobian`, in fewer products.
 
     Returns SciPy's result. If x0 is a tree, `result.x` is a tree; `fun` is flat. Raises the errors
-    of `minimize`.
+    of `minimize`. For tracked args or closures, `result.x` is differentiable, as for `minimize`;
+    compiled programs find it by `nbgrad.newton`.
 
     >>> both = lambda x: np.stack([x[0] + x[1] - 3.0, x[0] * x[1] - 2.0])
     >>> found = nbgrad.scipy.root(both, [0, 3])
@@ -163,6 +183,9 @@ def root(
     array([1., 2.])
     """
     trees.require_function("root", f)
+    if is_tracked(f, x0, args):
+        plain = lambda f, x0, args: root(f, x0, args, method, compile=compile, **settings)  # noqa: E731
+        return optima.root(f, x0, _tuple(args), plain, settings)
     start = Start(x0)
     parts = start.residuals(f, _tuple(args), {}, compile)
     with_jac = isinstance(method, str) and method.lower() in _WITH_JACOBIAN
