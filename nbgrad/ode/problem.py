@@ -68,6 +68,9 @@ class Problem:
         self._args, self._rebuild = trees.flatten(args)
         self.moving = [i for i, x in enumerate(self._args) if trees.is_differentiable(x)]
         self.is_read = isinstance(f, CPUDispatcher)
+        shapes = [(), (state.size,), *(tuple(shape_of(self._args[i])) for i in self.moving)]
+        self._rate = Recorded(self.rate, self.name, shapes)
+        self._jacobian = Recorded(self._slopes, f"the Jacobian of {self.name}", shapes)
         self._programs: dict[bool, Any] = {}
 
     def leaves(self, args: tuple) -> tuple:
@@ -120,7 +123,8 @@ class Problem:
                 if self.is_read:
                     raise NoRuleError(
                         f"ode.solve: {self.name} cannot be compiled: write it with NumPy functions "
-                        f"of its arguments, or with loops for numba.njit ({refused})"
+                        f"of its arguments, or with loops for numba.njit ({refused}; "
+                        f"{self._rate.refused})"
                     ) from None
                 self._programs.clear()
                 self.is_read = True
@@ -142,11 +146,11 @@ class Problem:
     def _functions(self) -> tuple[Callable, Callable]:
         """The right-hand side, and its derivatives by the state and by time, for loops."""
         if not self.is_read:
-            return Recorded(self.rate, self.name), Recorded(self._slopes, f"jacobian_{self.name}")
+            return self._rate, self._jacobian
         if self.method == "Rosenbrock":
             raise NoRuleError(
                 f"ode.solve: Rosenbrock needs the Jacobian of {self.name}, which cannot be recorded: "
-                "write it with NumPy functions and np.where in place of branches"
+                f"write it with NumPy functions and np.where in place of branches ({self._rate.refused or self._jacobian.refused})"
             )
         f, n = self.f, self.state.size
 
@@ -162,7 +166,7 @@ class Problem:
     def _slopes(self, t: Any, y: Any, *leaves: Any) -> tuple[Any, Any]:
         by_y = jacobian(lambda y: self.rate(t, y, *leaves))(y)
         by_t = jvp(lambda t: self.rate(t, y, *leaves), (t,), (np.ones(()),))[1]
-        return by_y, by_t + 0.0 * y
+        return by_y, by_t
 
 
 def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
