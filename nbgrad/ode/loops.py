@@ -79,7 +79,7 @@ def integrators(method: Any, f: Callable, slopes: Callable, n: int) -> tuple[Any
                     c1, c2, c3, c4 = polynomial(step, y, k, z, slope, a, b, c, d)
                     while done < times.size and (times[done] - end) * sign <= 0.0:
                         x = (times[done] - t) / step
-                        if x < 0.0:
+                        if (times[done] - (times[done - 1] if done else t)) * sign < 0.0:
                             raise ArgumentError(
                                 "ode.solve: t_eval must be in order and within t_span"
                             )

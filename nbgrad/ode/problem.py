@@ -10,7 +10,14 @@ import numpy as np
 from ..compiler.forks import fork_safe
 from ..compiler.numba_api import CPUDispatcher
 from ..core.primitive import shape_of
-from ..errors import DimensionMismatch, LoopError, NoRuleError, TraceError
+from ..errors import (
+    ArgumentTypeError,
+    ComplexError,
+    DimensionMismatch,
+    LoopError,
+    NoRuleError,
+    TraceError,
+)
 from ..rules.layout import given
 from ..static.compiling import compile
 from ..static.reads.kinds import Array as ReadArray
@@ -20,7 +27,7 @@ from . import dormand_prince, rodas, runge_kutta
 from .loops import integrators
 from .rates import Recorded
 
-__all__ = ["METHODS", "Nest", "Problem", "problem_of"]
+__all__ = ["METHODS", "Nest", "Problem", "numbers", "problem_of"]
 
 METHODS: dict[str, Any] = {
     "RK45": dormand_prince, "DOP5": dormand_prince, "RK4": runge_kutta, "Rosenbrock": rodas,
@@ -28,6 +35,18 @@ METHODS: dict[str, Any] = {
 _MOST = 128
 _lock = fork_safe(threading.RLock())
 _problems: OrderedDict[Any, "Problem"] = OrderedDict()
+
+
+def numbers(x: Any, what: str) -> Any:
+    """An array of floats. Raises ComplexError or ArgumentTypeError for other elements."""
+    x = given(x)
+    if x.dtype.kind == "c":
+        raise ComplexError(f"ode.solve: {what} is complex: integrate the real and imaginary parts")
+    if x.dtype.kind not in "fiub":
+        raise ArgumentTypeError(
+            f"ode.solve: {what} is of dtype {x.dtype}: numbers are needed, in a list or an array"
+        )
+    return x if x.dtype == np.float64 else x.astype(np.float64)
 
 
 class Nest:
@@ -88,7 +107,7 @@ class Problem:
 
     def _checked(self, found: Any) -> Any:
         if self.state.is_vector or len(self.state.shapes) == 1:
-            found = given(found)
+            found = numbers(found, f"what {self.name} returned")
             shape = tuple(shape_of(found))
             if shape != self.state.shapes[0]:
                 raise DimensionMismatch(
@@ -102,8 +121,8 @@ class Problem:
                     f"ode.solve: {self.name} returned {key} for a state of {self.state.key}: "
                     "return a tree of the same structure and shapes"
                 )
-            found = self.state.vector(found)
-        return found if found.dtype == np.float64 else found.astype(np.float64)
+            found = numbers(self.state.vector(found), f"what {self.name} returned")
+        return found
 
     def look(self, t: Any, y: Any, leaves: tuple) -> None:
         """Evaluate the right-hand side once, so that errors in it are those of the function."""

@@ -8,12 +8,12 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import ArgumentError, ArgumentTypeError, ComplexError, DimensionMismatch, StaticError
+from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch, StaticError
 from ..rules.layout import given
 from ..transforms import trees
 from .events import located
 from .paths import Event, Path, path_of
-from .problem import METHODS, Nest, Problem, problem_of
+from .problem import METHODS, Nest, Problem, numbers, problem_of
 from .solution import Solution
 
 __all__ = ["solve"]
@@ -99,6 +99,8 @@ def solve(
     every = () if events is None else events if isinstance(events, (list, tuple)) else (events,)
     fixed = _plain_args(args)
     watched = [Event(each, problem, fixed, i) for i, each in enumerate(every)]
+    if not np.isfinite(float(known[1])) and not any(each.count for each in watched):
+        raise ArgumentError("ode.solve: t_span[1] is infinite: that needs a terminal event")
     begin, end, start = float(known[0]), float(known[1]), np.asarray(known[2])
     path = path_of(problem, begin, end, start, options, atol, tuple(known[3:]), watched)
     is_plain = not any(isinstance(x, Array) for x in (t0, t1, y, t_eval, *leaves))
@@ -195,7 +197,7 @@ def _start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any
     if isinstance(y0, list) and all(not shape_of(x) for x in y0 if hasattr(x, "__float__")):
         y0 = given(y0)
     leaves, rebuild = trees.flatten_values(y0)
-    leaves = [_real(x, "y0") for x in leaves]
+    leaves = [numbers(x, "y0") for x in leaves]
     if not leaves:
         raise ArgumentTypeError(f"ode.solve: y0 is {y0!r}: give an array, or a tree of arrays")
     tree = rebuild(leaves)
@@ -216,19 +218,8 @@ def _start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any
     return state, y, t0, t1, np.array(np.broadcast_to(atol, (state.size,)))
 
 
-def _real(x: Any, name: str) -> Any:
-    x = given(x)
-    if x.dtype.kind == "c":
-        raise ComplexError(
-            f"ode.solve: {name} is complex: integrate the real and the imaginary part"
-        )
-    if x.dtype.kind not in "fiub":
-        raise ArgumentTypeError(f"ode.solve: {name} is of dtype {x.dtype}: give numbers")
-    return x if x.dtype == np.float64 else x.astype(np.float64)
-
-
 def _time(x: Any) -> Any:
-    x = _real(x, "t_span")
+    x = numbers(x, "t_span")
     if shape_of(x) != ():
         raise DimensionMismatch(f"ode.solve: t_span holds shape {shape_of(x)}: give two numbers")
     if isinstance(x, Array):
@@ -266,7 +257,7 @@ def _options(
 
 
 def _times(t_eval: Any, t0: Any, t1: Any) -> Any:
-    t_eval = _real(t_eval, "t_eval")
+    t_eval = numbers(t_eval, "t_eval")
     if len(shape_of(t_eval)) != 1:
         raise DimensionMismatch(
             f"ode.solve: t_eval has shape {shape_of(t_eval)}: give a vector of times"
