@@ -11,6 +11,7 @@ from . import (
     elementary,
     evalpoly,
     extremes,
+    fourier,
     index,
     layout,
     linalg,
