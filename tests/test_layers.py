@@ -27,11 +27,12 @@ FLOORS = (
     ("core",),
     ("eager",),
     ("rules",),
+    ("complex",),
     ("values",),
     ("elimination",),
     ("transforms",),
     ("static",),
-    ("control", "loops", "random"),
+    ("control", "loops", "random", "sparse"),
     (
         "check",
         "descent",
@@ -45,7 +46,7 @@ FLOORS = (
     ),
     ("stats",),
     ("scipy",),
-    ("data", "nn", "optim", "parallel", "profiling"),
+    ("data", "nn", "optim", "parallel", "profiling", "sample"),
     ("misc", "train"),
     ("",),  # nbgrad/__init__.py
     ("experiments",),

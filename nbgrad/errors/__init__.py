@@ -52,6 +52,7 @@ __all__ = [
     "RecordingWarning",
     "ResultError",
     "SampleMismatch",
+    "SamplingWarning",
     "SizesError",
     "StaticError",
     "StepsError",
@@ -315,6 +316,10 @@ class RecordingWarning(NbgradWarning, code="NB-UNROLLED"):
 
 class CompilationWarning(NbgradWarning, code="NB-RECOMPILED"):
     """A function is compiled again and again."""
+
+
+class SamplingWarning(NbgradWarning, code="NB-DIVERGENT"):
+    """Transitions of a sampler diverged, so its draws miss parts of the density."""
 
 
 def require_unmasked(x: Any, what: str) -> None:

@@ -169,6 +169,23 @@ nbgrad.compile(np.linalg.inv)(np.ones((2, 2)))
         "Add a small multiple of `np.eye(n)`, or drop rows that depend on others.",
     ),
     Explanation(
+        "NB-DIVERGENT",
+        "Transitions of a sampler diverged",
+        "`nbgrad.sample` follows trajectories of constant energy by steps of one size. Where the "
+        "density bends more sharply than elsewhere, the energy grows without bound; the draws miss "
+        "these places. This is a warning.",
+        """
+def funnel(x):
+    return -(x[0] ** 2) / 18.0 - 0.5 * x[1] ** 2 * np.exp(-x[0]) - 0.5 * x[0]
+
+
+nbgrad.sample.nuts(funnel, np.zeros(2), draws=500)
+""",
+        "Write the density with other parameters: here `x[1]` is `np.exp(x[0] / 2)` times a "
+        "standard normal number. Or take smaller steps by `target=0.95`. The draws that diverged "
+        "are marked in `stats.divergent`; they often lie near the place.",
+    ),
+    Explanation(
         "NB-EMPTY",
         "There are no elements",
         "A maximum, a mean, or a data set needs at least one element, and there is none.",

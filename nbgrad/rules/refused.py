@@ -86,8 +86,9 @@ _FILTERS = (
     "is nbgrad.scan over the samples"
 )
 _SPARSE = (
-    "SciPy's sparse matrices take plain arrays: of a constant matrix write its product by entries, "
-    "nbgrad.at(np.zeros(m))[rows].add(data * x[cols]), or S.toarray() @ x where it is small"
+    "products S @ x and x @ S of SciPy's sparse matrices take tracked arrays; "
+    "nbgrad.scipy.sparse.csr_array holds tracked elements, nbgrad.scipy.sparse.linalg.spsolve "
+    "solves systems, and S.data * x is elementwise"
 )
 _TRANSFORMS = (
     "nbgrad has no complex numbers: write the transform as products with matrices of np.cos and "

@@ -1,7 +1,7 @@
 """`Variant`: one compiled program, its stages, and its entry points for Python, Numba and C."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from .entry import c_abi, njit_entry
 from .entry.flatten import Leaf, entry_argument
 from .entry.module import emit
 from .entry.python_entry import PythonEntry
+from .entry.run import code_and_words
 from .lower import lower
 from .lower.unrolled import with_unrolled_writes
 from .trace.program import Program
@@ -137,6 +138,21 @@ class Variant:
         address = self.cfunc("addressed").address
         assert address is not None  # it is compiled
         return address
+
+    def in_memory(
+        self, inputs: Sequence[Leaf], results: Sequence[np.ndarray]
+    ) -> tuple[int, np.ndarray, list[Any]]:
+        """Return the address of a C function `i32 run(words, numbers)`, the words for these inputs
+        and arrays of results, and all that must stay alive while it is called.
+
+        The function writes the arrays, and the results that are numbers to `numbers`, a word each.
+        It returns 0 unless a check of the program fails. Words may be used by one thread at a time.
+        """
+        given = [*map(entry_argument, inputs), *self._given(), *results]
+        if self.signature.large:
+            given.append(np.empty(int(self.signature.memory.size), np.uint8))
+        code = code_and_words(self.signature, self._emitted.linked, given)
+        return *code, [self, *given]
 
     def cfunc(self, kind: str) -> "CFunc":
         """Return the program as a Numba `CFunc`, which has an `address` and a `ctypes` function.

@@ -12,13 +12,15 @@ from typing import Any, cast
 import numpy as np
 
 from ..compiler.forks import fork_safe
+from ..complex import ComplexArray, is_complex, joined, lifted
+from ..complex.pair import plain_join
 from ..core import primitive as core
 from ..core.array import Array
 from ..core.fillable import plain
 from ..errors import ArgumentTypeError
 from ..runtime.kinds import is_a
 from ..values.tracked import TrackedArray, below
-from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
+from .objects import COMMON, Held, construct, is_float, is_number, opened
 
 NAMESPACE = "nbgrad"
 _registering = fork_safe(threading.Lock())
@@ -28,8 +30,6 @@ is_differentiable = is_float
 
 def no_floats(leaves: Iterable[Any]) -> str:
     """Return the message for a tree in which no leaf can be differentiated."""
-    if any(is_a(x, (complex, np.ndarray, np.generic)) and np.iscomplexobj(x) for x in leaves):
-        return "complex numbers are not supported: use the real and imaginary parts"
     return "all but floats are static, so write 2.0 for 2 or convert the array to float64"
 
 
@@ -41,8 +41,10 @@ def flatten(
     Objects of plain classes are flattened if `holds` is true of one of their leaves. For arrays,
     numbers, and lists and tuples of them, optree is not imported.
     """
-    if isinstance(tree, NUMBERS):
+    if is_number(tree):
         return [plain(tree)], lambda leaves: leaves[0]
+    if is_complex(tree):
+        return [*lifted(tree).parts], _complex
     leaves: list[Any] = []
     if (shape := _lists(tree, leaves)) is not None:
         return leaves, lambda new: _filled(shape, iter(new))
@@ -54,9 +56,12 @@ def flatten(
 def _lists(tree: Any, leaves: list[Any]) -> tuple | None:
     """Return the structure of nested lists and tuples of arrays and numbers, or of empty dicts, and
     add their leaves to `leaves`. None for any other tree."""
-    if isinstance(tree, NUMBERS):
+    if is_number(tree):
         leaves.append(plain(tree))
         return ()
+    if is_complex(tree):
+        leaves += lifted(tree).parts
+        return (_complex, (), ())
     kind = type(tree)
     if kind is not list and kind is not tuple and (kind is not dict or tree):
         return None
@@ -66,6 +71,17 @@ def _lists(tree: Any, leaves: list[Any]) -> tuple | None:
             return None
         parts.append(part)
     return tuple(parts)
+
+
+def _complex(parts: Iterable[Any]) -> Any:
+    """The complex array of two leaves; the pair itself, or the one value of both, if they are no
+    numbers, such as a description of leaves."""
+    real, imag = parts
+    if isinstance(real, Array) or isinstance(imag, Array):
+        return joined(real, imag)
+    if all(is_a(x, (np.ndarray, np.generic, float)) for x in (real, imag)):
+        return plain_join(real, imag)
+    return real if real is imag or real == imag else (real, imag)
 
 
 def _filled(shape: tuple, leaves: Iterator[Any]) -> Any:
@@ -87,7 +103,11 @@ def _flat(tree: Any, holds: Callable[[Any], bool] = is_float) -> tuple[list[Any]
 def _of_containers(tree: Any) -> tuple[list[Any], Any]:
     """Return the leaves and the `PyTreeSpec` of nested containers. Dataclasses are registered when
     they are seen first; other objects are leaves."""
-    leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
+    optree = _optree()
+    leaves, spec = optree.tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
+    if any(map(is_complex, leaves)):
+        pairs = [lifted(leaf) for leaf in leaves]
+        return _of_containers(optree.tree_unflatten(spec, cast(Any, pairs)))
     if not COMMON.issuperset(map(type, leaves)):
         if _register_dataclasses(leaves):
             return _of_containers(tree)
@@ -107,12 +127,18 @@ def _optree() -> Any:
     held: Any = Held
     with contextlib.suppress(ValueError):  # by another thread
         optree.register_pytree_node(held, held.parts, held.built, namespace=NAMESPACE)
+        optree.register_pytree_node(
+            ComplexArray,
+            lambda x: (x.parts, None, ("real", "imag")),  # pyright: ignore[reportArgumentType]
+            lambda _, parts: _complex(parts),
+            namespace=NAMESPACE,
+        )
     return optree
 
 
 def is_constant(x: Any) -> bool:
     """Return whether a leaf belongs to the structure: None, a string, a function."""
-    return x is None or isinstance(x, str) or (callable(x) and not isinstance(x, NUMBERS))
+    return x is None or isinstance(x, str) or (callable(x) and not is_number(x))
 
 
 def flatten_values(
@@ -150,7 +176,7 @@ def key_paths(tree: Any) -> list[tuple]:
 
 def same_structure(a: Any, b: Any) -> bool:
     """Return whether two trees have the same structure."""
-    if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
+    if is_number(a) and is_number(b):
         return True
     lists = _lists([a], []), _lists([b], [])
     if None in lists:  # other leaves or containers: of both the same description is compared
@@ -160,7 +186,7 @@ def same_structure(a: Any, b: Any) -> bool:
 
 def describe(tree: Any) -> str:
     """Return a short description of the structure of `tree`, for messages."""
-    if isinstance(tree, NUMBERS):
+    if is_number(tree):
         return "one array"
     text = str(_flat([tree])[1]).removeprefix("PyTreeSpec([").partition("], NoneIsLeaf")[0]
     return text if len(text) < 120 else f"{text[:120]}..."
@@ -251,7 +277,7 @@ def _register(cls: type, names_of: Callable[[Any], tuple[str, ...]]) -> None:
 
 def is_leaf(x: Any) -> bool:
     """Return whether `x` is a leaf, not a container."""
-    if isinstance(x, NUMBERS):
+    if is_number(x):
         return True
     leaves, _ = flatten(x)
     return len(leaves) == 1 and leaves[0] is x
@@ -318,7 +344,7 @@ def level_above(*values: Any) -> AbstractContextManager:
 def _leaves(values: Sequence[Any]) -> list[Any]:
     found = []
     for value in values:
-        if isinstance(value, NUMBERS):
+        if is_number(value):
             found.append(value)
         else:
             found += flatten(value)[0]

@@ -34,18 +34,9 @@ def machine_entry(
     """The entry for Python of a program with this core; it returns `result`. It is the C function
     or its definition `in_python`. Scratch whose size has a formula lies on the stack where it
     fits."""
-    free, name, record = count(len(signature.slots)), signature.name, _Record()
-    parameters = list(_parameters(signature, free))
-    bodies.python(signature, record, *bodies.values_of(signature))
-    content = f"{core}\n{parameters}\n{record}"
-
-    def write() -> tuple[str, Callable, None]:
-        return text_of(signature, core, parameters), core.modules, None
-
-    address = machine_code(name, content, write)[0]["run"]
+    name, (address, parameters, slots, record) = signature.name, _code(signature, core)
     dtypes = [stored(signature.outputs[i].dtype) for i in signature.scalars()]
     messages = [error(text) for error, text in record.errors]
-    slots = next(free)
     whole = entry(
         name, address, parameters, slots, dtypes, result, messages, brief, in_python=in_python
     )
@@ -58,6 +49,40 @@ def machine_entry(
         name, address, others, slots, dtypes, result, messages, brief,
         constants={work.slot: 0}, definition=given, defers_errors=True,
     )  # fmt: skip
+
+
+def code_and_words(
+    signature: Signature, core: Linked, values: Sequence[Any]
+) -> tuple[int, np.ndarray]:
+    """The address of `i32 run(words, numbers)`, and the words for values of a program without named
+    sizes: its inputs, arrays for its results and, if it is large, scratch. The arrays must stay
+    alive. The code returns 0 unless a check of the program fails."""
+    address, parameters, slots, _ = _code(signature, core)
+    words = np.zeros(max(slots, 1), np.int64)
+    for x, value in zip(parameters, values, strict=True):
+        if isinstance(x, Number):
+            words.view(x.dtype)[x.slot * 8 // x.dtype.itemsize] = value
+            continue
+        assert isinstance(x, Array)
+        words[x.slot] = value.ctypes.data
+        for n, length in zip(x.lengths, value.shape, strict=True):
+            if n < 0:
+                words[~n] = length
+    return address, words
+
+
+def _code(signature: Signature, core: Linked) -> tuple[int, list[Parameter], int, "_Record"]:
+    """The address of the code, its parameters, the number of their slots, and its checks."""
+    free, record = count(len(signature.slots)), _Record()
+    parameters = list(_parameters(signature, free))
+    bodies.python(signature, record, *bodies.values_of(signature))
+    content = f"{core}\n{parameters}\n{record}"
+
+    def write() -> tuple[str, Callable, None]:
+        return text_of(signature, core, parameters), core.modules, None
+
+    address = machine_code(signature.name, content, write)[0]["run"]
+    return address, parameters, next(free), record
 
 
 def with_scratch(signature: Signature, call: Callable) -> Callable:

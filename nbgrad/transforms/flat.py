@@ -8,8 +8,8 @@ import numpy as np
 from ..core.array import Array
 from ..errors import DimensionMismatch, NoFloatError, require_unmasked
 from ..runtime.kinds import is_a
-from ..transforms import trees
-from ..transforms.calls import Part
+from . import trees
+from .calls import Part
 
 
 def ravel(tree: Any) -> tuple[Any, "Unravel"]:
@@ -77,6 +77,33 @@ class Unravel:
             if part.shape != leaf.shape:
                 leaf = leaf.reshape(part.shape)
             leaves.append(leaf if leaf.dtype == part.dtype else leaf.astype(part.dtype))
+            at = stop
+        return self._rebuild(leaves)
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each number of the vector, such as "layers.0.w[1, 2]"."""
+        tree = self._rebuild([np.empty(p.shape) if p.is_float else p.value for p in self._parts])
+        found: list[str] = []
+        for path, part in zip(trees.paths(tree), self._parts, strict=True):
+            if part.is_float:
+                places = (
+                    f"[{', '.join(map(str, i))}]" if i else "" for i in np.ndindex(part.shape)
+                )
+                found += [f"{path or 'x'}{place}" for place in places]
+        return found
+
+    def rows(self, vectors: np.ndarray) -> Any:
+        """Return the tree of many vectors, an array of shape (..., size), with their axes in front
+        of those of each leaf."""
+        leaves, at = [], 0
+        for part in self._parts:
+            if not part.is_float:
+                leaves.append(part.value)
+                continue
+            stop = at + math.prod(part.shape)
+            leaf = vectors[..., at:stop].reshape(*vectors.shape[:-1], *part.shape)
+            leaves.append(leaf.astype(part.dtype, copy=False))
             at = stop
         return self._rebuild(leaves)
 
