@@ -13,10 +13,6 @@ __all__ = ["OURS", "REFUSED"]
 
 # -- numpy ----------------------------------------------------------------------------------------
 
-_COMPLEX = (
-    "its result is complex, and nbgrad computes with real numbers: products with np.cos and np.sin "
-    "of the frequencies give the real and imaginary parts"
-)
 _ARRAY = (
     f"a plain array would lose the derivative: {NESTED}; use x itself, or x.data for the plain "
     "numbers"
@@ -25,13 +21,6 @@ _FILE = "it writes numbers: give it x.data"
 _NUMBERS = "it makes an array of plain numbers: {}"
 
 remedies |= {
-    **dict.fromkeys(
-        [f"np.fft.{name}" for name in (
-            "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft",
-            "irfft2", "irfftn", "hfft", "ihfft",
-        )],
-        _COMPLEX,
-    ),
     "np.sort_complex": "its result is complex: np.sort gives real numbers",
     **dict.fromkeys(
         ["np.asarray_chkfinite", "np.asmatrix", "np.from_dlpack"],
@@ -90,10 +79,7 @@ _SPARSE = (
     "nbgrad.scipy.sparse.csr_array holds tracked elements, nbgrad.scipy.sparse.linalg.spsolve "
     "solves systems, and S.data * x is elementwise"
 )
-_TRANSFORMS = (
-    "nbgrad has no complex numbers: write the transform as products with matrices of np.cos and "
-    "np.sin"
-)
+_TRANSFORMS = "np.fft takes tracked arrays, and nbgrad.scipy.fft does, with cosine transforms"
 
 remedies |= {
     **dict.fromkeys(
@@ -125,10 +111,6 @@ remedies |= {
     **{
         f"scipy.signal.{name}": f"nbgrad.scipy.signal.{name} takes tracked arrays"
         for name in ("convolve", *filters.__all__)
-    },
-    **{
-        f"scipy.fft.{name}": f"nbgrad.scipy.fft.{name} takes tracked arrays"
-        for name in ("dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn")
     },
     "scipy.fft": _TRANSFORMS,
     "scipy.fftpack": _TRANSFORMS,
