@@ -14,6 +14,7 @@ import numpy as _np
 import scipy.fft as _plain
 
 from ..rules.surface import cosines as _own
+from .by_parts import linear_in as _linear_in
 from .names import tracked_by as _tracked_by
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = []
 __all__ += _plain.__all__
 _names = {name: getattr(_plain, name) for name in __all__}
 for _name in ("dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn"):
-    _names[_name] = _tracked_by(getattr(_own, _name))(_names[_name])
+    _names[_name] = _tracked_by(_linear_in("x")(getattr(_own, _name)))(_names[_name])
 _OPTIONS = frozenset(["overwrite_x", "workers", "plan"])
 for _name in (
     "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn",

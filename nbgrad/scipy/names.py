@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..complex import ComplexArray
 from ..core.fillable import highest
+from ..core.functions import items_of
 
 
 def joined(plain: ModuleType, own: ModuleType) -> dict[str, Any]:
@@ -23,6 +25,10 @@ def joined(plain: ModuleType, own: ModuleType) -> dict[str, Any]:
     return names
 
 
+def _is_pair(x: Any) -> bool:
+    return type(x) is ComplexArray
+
+
 def tracked_by(own: Callable, hints: Container[str] = ()) -> Callable[[Callable], Callable]:
     """Decorator: call `own` instead of a function of SciPy if an argument is tracked, without the
     options `hints`, which do not change the result."""
@@ -30,7 +36,8 @@ def tracked_by(own: Callable, hints: Container[str] = ()) -> Callable[[Callable]
     def join(plain: Callable) -> Callable:
         @wraps(plain)
         def call(*args: Any, **options: Any) -> Any:
-            if highest(*args, *options.values()) is None:
+            given = (*args, *options.values())
+            if highest(*given) is None and not any(map(_is_pair, items_of(given))):
                 return plain(*args, **options)
             return own(*args, **{name: x for name, x in options.items() if name not in hints})
 

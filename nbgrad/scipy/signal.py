@@ -15,6 +15,8 @@ from ..core.primitive import shape_of
 from ..errors import ArgumentError, DimensionMismatch
 from ..rules.layout import given
 from ..rules.surface import filters as _own
+from .by_parts import linear_in as _linear_in
+from .by_parts import product as _product
 from .names import tracked_by as _tracked_by
 
 if TYPE_CHECKING:
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
 __all__ = []
 __all__ += _plain.__all__
 _names = {name: getattr(_plain, name) for name in __all__}
-for _name in _own.__all__:
-    _names[_name] = _tracked_by(getattr(_own, _name))(_names[_name])
+_extended = {name: getattr(_own, name) for name in _own.__all__}
+for _name in ("fftconvolve", "oaconvolve"):
+    _extended[_name] = _product(_extended[_name])
+for _name in ("filtfilt", "lfilter", "sosfilt", "sosfiltfilt"):
+    _extended[_name] = _linear_in("x", "zi")(_extended[_name])
+_names |= {name: _tracked_by(own)(_names[name]) for name, own in _extended.items()}
 globals().update(_names)
 
 

@@ -60,3 +60,15 @@ def test_derivatives(type, n):
 def test_wrong_arguments_are_named(call, error):
     with pytest.raises(error):
         nbgrad.vjp(call, X)
+
+
+def test_fourier_transforms_are_those_of_scipy():
+    x, z = X[..., 0], X[..., 0] + 1j * X[..., 1]
+    for name in ("fft", "ifft", "irfft", "hfft", "fft2", "ifft2", "irfft2", "fftn", "ifftn"):
+        for each in (x, z):
+            found = getattr(fft, name)(x=nbgrad.track(each), norm="ortho", workers=1)
+            assert np.allclose(found.data, getattr(scipy.fft, name)(each, norm="ortho"))
+    for name in ("rfft", "ihfft", "rfft2", "rfftn", "fftshift"):
+        assert np.allclose(getattr(fft, name)(nbgrad.track(x)).data, getattr(scipy.fft, name)(x))
+    assert np.allclose(fft.fft(nbgrad.track(z), 6, 0, None, True, 1).data, scipy.fft.fft(z, 6, 0))
+    assert np.array_equal(fft.fft(z), scipy.fft.fft(z))

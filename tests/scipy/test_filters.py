@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.signal
 
 import nbgrad
-from nbgrad.errors import ArgumentError, DimensionMismatch, NoRuleError, StaticError
+from nbgrad.errors import ArgumentError, ComplexError, DimensionMismatch, NoRuleError, StaticError
 from nbgrad.rules.surface import filters
-from nbgrad.scipy import signal
+from nbgrad.scipy import fft, signal
 
 RNG = np.random.default_rng(0)
 B, A = RNG.normal(size=4), np.array([2.0, 0.3, -0.2])
@@ -112,3 +113,20 @@ def test_wrong_arguments_are_named(call, error):
 def test_a_default_that_depends_on_values_is_not_compiled():
     with pytest.raises(StaticError, match="padlen"):
         nbgrad.compile(lambda sos: np.sum(signal.sosfiltfilt(sos, X)))(SOS)
+
+
+def test_complex_signals():
+    z, b, a = nbgrad.track(X + 1j * X[::-1]), B, A
+    for call, wanted in (
+        (signal.lfilter(b, a, z), scipy.signal.lfilter(b, a, z.data)),
+        (signal.sosfiltfilt(SOS, z), scipy.signal.sosfiltfilt(SOS, z.data)),
+        (signal.fftconvolve(z, z * 1j), scipy.signal.fftconvolve(z.data, 1j * z.data)),
+        (signal.fftconvolve(z, X, "same"), scipy.signal.fftconvolve(z.data, X, "same")),
+        (fft.dct(z), scipy.fft.dct(z.data)),
+    ):
+        assert np.allclose(call.data, wanted)
+    y, left = signal.lfilter(b, a, z, zi=np.ones((2, 3)))
+    wanted = scipy.signal.lfilter(b, a, z.data, zi=np.ones((2, 3), complex))
+    assert np.allclose(y.data, wanted[0]) and np.allclose(left.data, wanted[1])
+    with pytest.raises(ComplexError, match="a is complex"):
+        signal.lfilter(b, a * 1j, z)

@@ -211,6 +211,7 @@ def _of_one_axis(op: str, sine: bool, inverse: bool) -> Callable:
     ):
         return _one(op, sine, inverse, x, type, n, axis, norm, orthogonalize)
 
+    transform.__name__ = op
     return transform
 
 
@@ -221,6 +222,7 @@ def _of_axes(op: str, sine: bool, inverse: bool) -> Callable:
     ):  # fmt: skip
         return _many(op, sine, inverse, x, type, s, axes, norm, orthogonalize)
 
+    transform.__name__ = op
     return transform
 
 
