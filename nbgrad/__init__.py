@@ -107,8 +107,8 @@ if TYPE_CHECKING:
     from .misc.operators import make_vjp as make_vjp
     from .misc.operators import vector_jacobian_product as vector_jacobian_product
     from .profiling.profile import profile as profile
-    from .sparse import sparse_hessian, sparse_jacobian
     from .scipy.laplace import laplace as laplace
+    from .sparse import sparse_hessian, sparse_jacobian
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 

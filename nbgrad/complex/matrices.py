@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .calls import complexly
 from .elementary import exp, log, multiply
-from .pair import ComplexArray, complexly, joined, parts_of
+from .pair import ComplexArray, joined, parts_of
 
 
 def doubled(a: Any) -> Any:

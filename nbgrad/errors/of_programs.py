@@ -78,7 +78,7 @@ count(np.array([1.0, 1.0, 2.0]))
         "NB-CAPTURE",
         "A compiled function uses a value from outside",
         "Compiled functions copy plain arrays that they close over. A tracked array from outside "
-        "has a graph, and complex arrays have no place in a compiled program.",
+        "has a graph, which has no place in a compiled program.",
         """
 w = nbgrad.track(np.ones(3))
 

@@ -202,4 +202,7 @@ remedies |= {
 OURS = ("log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax")
 """Functions in Python, which ask for plain numbers: nbgrad.special has them with a derivative."""
 remedies |= {f"scipy.special.{name}": f"write nbgrad.special.{name}" for name in OURS}
+remedies["complex numbers"] = (
+    "it has no rule for complex numbers: compose it from those of z.real and z.imag"
+)
 remedies["scipy.special"] = "nbgrad.special has what has a derivative"

@@ -39,6 +39,16 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a counterpart of one of SciPy's modules on first use."""
-    if name in ("integrate", "interpolate", "linalg", "misc", "ndimage", "signal", "sparse", "special", "stats"):
+    if name in (
+        "integrate",
+        "interpolate",
+        "linalg",
+        "misc",
+        "ndimage",
+        "signal",
+        "sparse",
+        "special",
+        "stats",
+    ):
         return _import_module(f".{name}", __name__)
     raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")

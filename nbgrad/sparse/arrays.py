@@ -293,9 +293,7 @@ def _pair(shape: Any) -> tuple[int, int]:
         rows, columns = shape
         return int(rows), int(columns)
     except (TypeError, ValueError):
-        raise DimensionMismatch(
-            f"csr_array: shape={shape!r}; it is (rows, columns)"
-        ) from None
+        raise DimensionMismatch(f"csr_array: shape={shape!r}; it is (rows, columns)") from None
 
 
 def _require_plain(x: Any, instead: str) -> None:

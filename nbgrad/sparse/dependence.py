@@ -124,11 +124,8 @@ class _Walk:
         body, outs = equation.params["body"], equation.params["outs"]
         avals = [body.avals[k] for k in outs]
         if body.n > _STEPS:
-
             every = labels.united([labels.all_of(x, 1) for x in given if x is not None])
-            return (
-                labels.taken(every, np.zeros(sum(a.size for a in avals), int))
-            )
+            return labels.taken(every, np.zeros(sum(a.size for a in avals), int))
         found = self._steps(body, equation.args, given)
         return _stacked([found[body.key(k)] for k in outs], avals)
 

@@ -312,8 +312,9 @@ def _sparse_product(op: Op) -> Pattern | None:
     }[op.primitive.name]
     parts = []
     for i, pattern in op.moving:
-        source, target = _opened((of_x, of_y)[i], op.shapes[i], width), _opened(
-            of_out, op.out, width
+        source, target = (
+            _opened((of_x, of_y)[i], op.shapes[i], width),
+            _opened(of_out, op.out, width),
         )
         local = labels.matrix(target.ravel(), source.ravel(), (op.size, pattern.shape[0]))
         parts.append(local @ pattern)

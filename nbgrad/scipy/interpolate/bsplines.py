@@ -40,9 +40,7 @@ class BSpline:
     extrapolate: bool | str
     axis: int
 
-    def __init__(
-        self, t: Any, c: Any, k: int, extrapolate: bool | str = True, axis: int = 0
-    ):
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: bool | str = True, axis: int = 0):
         t, c, k = floats(t, "BSpline: t"), floats(c, "BSpline: c"), shapes.whole(k, "BSpline: k")
         if not shape_of(c):
             raise DimensionMismatch("BSpline: coefficients must be at least 1-dimensional")

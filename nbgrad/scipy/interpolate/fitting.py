@@ -69,7 +69,7 @@ def make_interp_spline(
     if k < 0:
         raise ArgumentError(f"{op}: expect non-negative k, not {k}")
     left, right = _ends(op, bc_type)
-    if k <= 1 and t is None or k == 0:
+    if (k <= 1 and t is None) or k == 0:
         if t is not None or left or right:
             raise ArgumentError(f"{op}: too much info for k={k}: t and bc_type can only be None")
         t = np.concatenate([x[:1], x, x[-1:]] if k else [x, x[-1:]])
