@@ -8,6 +8,7 @@ dL/dx + i dL/dy. PyTorch gives the same; JAX and autograd give its conjugate.
 """
 
 from . import elementary as elementary
+from . import fourier as fourier
 from . import hyperbolic as hyperbolic
 from . import layout as layout
 from . import matrices as matrices

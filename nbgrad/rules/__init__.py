@@ -11,6 +11,7 @@ from . import (
     elementary,
     evalpoly,
     extremes,
+    feedback,
     fourier,
     index,
     layout,

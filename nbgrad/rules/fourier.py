@@ -54,7 +54,8 @@ dft_row = Linear(
     samples=[
         sample((4,), (4,), axis=0, inverse=False), sample((3, 5), (3, 5), axis=1, inverse=True),
         sample((6, 2), (6, 2), axis=0, inverse=False),
-        sample((2, 11), (2, 11), axis=1, inverse=True), sample((0, 3), (0, 3), axis=1, inverse=False),
+        sample((2, 11), (2, 11), axis=1, inverse=True),
+        sample((0, 3), (0, 3), axis=1, inverse=False),
     ],
     notes="both planes of the discrete Fourier transform of re + i im, or of the inverse one, "
     "without a factor",

@@ -13,6 +13,7 @@ from .scalars import brentq, fixed_point, newton, root_scalar
 from .solvers import least_squares, minimize, objective, root
 
 if TYPE_CHECKING:
+    from . import fft as fft
     from . import integrate as integrate
     from . import interpolate as interpolate
     from . import linalg as linalg
@@ -36,19 +37,8 @@ __all__ = [
     "root_scalar",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a counterpart of one of SciPy's modules on first use."""
-    if name in (
-        "integrate",
-        "interpolate",
-        "linalg",
-        "misc",
-        "ndimage",
-        "signal",
-        "sparse",
-        "special",
-        "stats",
-    ):
-        return _import_module(f".{name}", __name__)
+_MODULES = (
+    "fft", "integrate", "interpolate", "linalg", "misc", "ndimage", "signal", "sparse", "special",
+    "stats",
+)  # fmt: skip
     raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")
