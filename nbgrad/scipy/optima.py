@@ -21,6 +21,7 @@ from .found import Solved
 from .settings import Start, as_vector
 from .tracked import LARGE, Runs, flat, require_plain, solved
 
+_NEAR = 1e-6  # an element this near to a bound is at the bound
 _CONSTANT = "pass it as a plain array"
 
 
@@ -115,7 +116,10 @@ def _stationary(
         runs.results.append(found)
         v = ravel(found.x)[0]
         if held is not None:
-            free = np.ones(n, bool) if limits is None else (v > limits[0]) & (v < limits[1])
+            near = _NEAR * (1.0 + np.abs(v))
+            free = np.ones(n, bool)
+            if limits is not None:
+                free = (v > limits[0] + near) & (v < limits[1] - near)
             slope = grad(lambda v: objective(unravel(v), *args))(v)
             v = held.with_multipliers(slope, free, v, own)
         return v, bool(found.success), str(found.message)

@@ -245,7 +245,7 @@ def test_refusals_name_the_way():
         grad(lambda p: scipy.least_squares(misfit, FIRST, args=p, loss=np.log).cost)(2.0)
     with pytest.raises(nbgrad.NoRuleError, match="full_output is not supported"):
         grad(lambda p: scipy.brentq(lambda x: x - p, 0, 5, full_output=True)[0])(2.0)
-    with pytest.raises(nbgrad.TraceError, match=r"minimize: SciPy's optimizers.*nbgrad\.newton"):
+    with pytest.raises(nbgrad.TraceError, match=r"SciPy's optimizers.*nbgrad\.newton"):
         compile(OPTIMA["minimize"])(2.0)
     with pytest.raises(ValueError, match="different signs"):
         grad(lambda p: scipy.brentq(lambda x: x + p, 0, 5))(2.0)
