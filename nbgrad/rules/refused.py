@@ -57,9 +57,9 @@ remedies |= {
 # -- scipy ----------------------------------------------------------------------------------------
 
 _SOLVERS = (
-    "it takes plain numbers, and its result has no derivative: solve in a function that "
-    "nbgrad.custom_rule gives its derivative, by the implicit function theorem, or write the steps "
-    "of a solver in nbgrad.while_loop; nbgrad.scipy gives SciPy's solvers derivatives"
+    "it takes plain numbers, and its result has no derivative: use the function of nbgrad.scipy, "
+    "such as nbgrad.scipy.root, whose solution is differentiable, or solve in a function under "
+    "nbgrad.implicit or nbgrad.custom_rule; in compiled programs use nbgrad.newton"
 )
 _STEPS = (
     "write its steps, such as those of Runge and Kutta, in nbgrad.scan or nbgrad.loop, which are "
