@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from . import linalg as linalg
     from . import misc as misc
     from . import nn as nn
+    from . import ode as ode
     from . import optim as optim
     from . import parallel as parallel
     from . import scipy as scipy
@@ -204,8 +205,8 @@ __all__ = [
 _keep_memory()
 
 _ROOMS = {
-    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "scipy",
-    "special", "stats", "train",
+    "data", "elimination", "extend", "linalg", "misc", "nn", "ode", "optim", "parallel",
+    "scipy", "special", "stats", "train",
 }  # fmt: skip
 _AUTOGRADS = {
     "deriv", "grad_and_aux", "hessian_vector_product", "make_hvp", "make_jvp", "make_vjp",

@@ -44,6 +44,7 @@ FLOORS = (
         "warmup",
     ),
     ("stats",),
+    ("ode",),
     ("scipy",),
     ("data", "nn", "optim", "parallel", "profiling"),
     ("misc", "train"),

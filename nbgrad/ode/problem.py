@@ -105,6 +105,12 @@ class Problem:
         self._rate = Recorded(self.rate, self.name, shapes)
         self._jacobian = Recorded(self._slopes, f"the Jacobian of {self.name}", shapes)
         self._programs: dict[bool, Any] = {}
+        self.adjoint: Problem | None = None  # of the adjoint equation
+
+    @property
+    def examples(self) -> tuple:
+        """Arguments with the shapes of the floats among those of the function."""
+        return tuple(np.zeros(shape_of(self._args[i])) for i in self.moving)
 
     def leaves(self, args: tuple) -> tuple:
         """The floats among the arguments."""
@@ -153,6 +159,12 @@ class Problem:
 
     def run(self, is_path: bool, *args: Any) -> Any:
         """Call the program of the states at times, or that of the path."""
+        is_dual = any(hasattr(x, "primal") for x in trees.flatten(args)[0])
+        if self.is_read and self.method == "Rosenbrock" and is_dual:
+            raise NoRuleError(
+                f"ode.solve: Rosenbrock has no forward mode for {self.name}, which is read from its "
+                "source: write it with functions of arrays only, np.stack in place of np.array"
+            )
         while True:
             try:
                 return self._program(is_path)(*args)
@@ -197,7 +209,14 @@ class Problem:
         return rate, self._jacobian
 
     def _slopes(self, t: Any, y: Any, *leaves: Any) -> tuple[Any, Any]:
-        by_y = jacobian(lambda y: self.rate(t, y, *leaves))(y)
+        if self._read is None:
+            by_y = jacobian(lambda y: self.rate(t, y, *leaves))(y)
+        else:  # one after the other: what spreads over threads cannot be differentiated again
+            columns = [
+                jvp(lambda y: self.rate(t, y, *leaves), (y,), (unit,))[1]
+                for unit in np.eye(self.state.size)
+            ]
+            by_y = np.stack(columns, -1)
         by_t = jvp(lambda t: self.rate(t, y, *leaves), (t,), (np.ones(()),))[1]
         return by_y, by_t
 
