@@ -57,9 +57,7 @@ def _pulled(
     (y_bar, p_bar), t_bars = scan(interval, (np.zeros(n), np.zeros(sum(sizes))), xs)
     t0_bar = -np.sum(problem.rate(t0, y0, *leaves) * y_bar)
     ends = np.cumsum([0, *sizes])
-    parts = [
-        np.reshape(p_bar[ends[i] : ends[i + 1]], shape) for i, shape in enumerate(shapes)
-    ]
+    parts = [np.reshape(p_bar[ends[i] : ends[i + 1]], shape) for i, shape in enumerate(shapes)]
     return (y_bar, t0_bar, None, t_bars[::-1], *parts)
 
 

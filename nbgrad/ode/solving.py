@@ -143,9 +143,7 @@ def _solution(
     t_events = y_events = None
     if events:
         t_events, y_events = times, [_rows(nest, y) for y in states]
-    return Solution(
-        t, _tree(problem, y), sol, t_events, y_events, path.calls, int(path.is_stopped)
-    )
+    return Solution(t, _tree(problem, y), sol, t_events, y_events, path.calls, int(path.is_stopped))
 
 
 def _dense(nest: Nest, at: Callable, t0: Any, t1: Any, t_end: float, s: Any) -> Any:
