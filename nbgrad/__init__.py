@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from . import linalg as linalg
     from . import misc as misc
     from . import nn as nn
+    from . import ode as ode
     from . import optim as optim
     from . import parallel as parallel
     from . import sample as sample
@@ -214,7 +215,7 @@ __all__ = [
 _keep_memory()
 
 _ROOMS = {
-    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "sample",
+    "data", "elimination", "extend", "linalg", "misc", "nn", "ode", "optim", "parallel", "sample",
     "scipy", "special", "stats", "train",
 }  # fmt: skip
 _AUTOGRADS = {

@@ -41,4 +41,10 @@ _MODULES = (
     "fft", "integrate", "interpolate", "linalg", "misc", "ndimage", "signal", "sparse", "special",
     "stats",
 )  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a counterpart of one of SciPy's modules on first use."""
+    if name in _MODULES:
+        return _import_module(f".{name}", __name__)
     raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")
