@@ -108,6 +108,9 @@ def minimize(
     if _asks(settings, "hess", "minimize", name == "trust-constr", 'method="trust-constr"'):
         del settings["hess"], supplied["hessp"]
         supplied["hess"] = parts.sparse_hess
+    _asks(
+        settings, "jac", "minimize", False, "constraints and least_squares, as a gradient is dense"
+    )
     settings = _settled(start, supplied, settings, args, {})
     if "constraints" in settings:
         settings["constraints"] = start.constraints(settings["constraints"], name, compile)
