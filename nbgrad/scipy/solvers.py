@@ -108,9 +108,7 @@ def minimize(
     if _asks(settings, "hess", "minimize", name == "trust-constr", 'method="trust-constr"'):
         del settings["hess"], supplied["hessp"]
         supplied["hess"] = parts.sparse_hess
-    _asks(
-        settings, "jac", "minimize", False, "constraints and least_squares, as a gradient is dense"
-    )
+    _asks(settings, "jac", "minimize", False, "constraints, and for least_squares and root")
     settings = _settled(start, supplied, settings, args, {})
     if "constraints" in settings:
         settings["constraints"] = start.constraints(settings["constraints"], name, compile)

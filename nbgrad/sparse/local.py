@@ -1,9 +1,9 @@
 """Patterns of single ops: on which elements of their arguments the elements of results depend.
 
-A rule is `rule(op)`, where `op` has the recorded call and the patterns of its arguments. Ops
-without a rule of their own follow from what their rows state: the axes along which they work, or the
-blocks of their Jacobians; anything else depends on all elements. No rule reads values, but those of
-constants.
+A rule is `rule(op)`, where `op` has the recorded call and the patterns of its arguments. The
+patterns of other ops follow from what their rows state: the axes along which they work, or the
+blocks of their Jacobians. The result of any other op depends on all elements. Rules read values
+of constants only.
 """
 
 from collections.abc import Callable, Sequence
