@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..core.array import Array
 from ..core.primitive import Aval
 from ..core.symbols import Symbol
 from ..static.trace.body import Body
@@ -66,7 +67,7 @@ class _Walk:
     def value(self, x: Any) -> Any:
         """Return the value of a constant, None for a value that depends on inputs."""
         if not isinstance(x, Symbol):
-            return x
+            return None if isinstance(x, Array) else x  # of an outer transformation
         if x not in self._values:
             self._values[x] = self._computed(x)
         return self._values[x]

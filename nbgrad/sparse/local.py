@@ -26,7 +26,9 @@ class Op:
     def __init__(self, symbol: Symbol, patterns: Sequence[Pattern | None], value: Callable):
         assert symbol.primitive is not None
         self.symbol, self.primitive, self.params = symbol, symbol.primitive, symbol.params
-        self.patterns, self.value = patterns, value
+        # Empty arguments are constants.
+        self.patterns = [None if x is None or not x.shape[0] else x for x in patterns]
+        self.value = value
         self.out: Shape = symbol.shape
         self.size: int = symbol.size
         self.shapes: list[Shape] = [shape_of(x) for x in symbol.args]
@@ -52,7 +54,7 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
 def pattern_of(op: Op) -> Pattern | None:
     """Return the pattern of the result of a call, None if it does not depend on the input."""
     row = op.primitive
-    if not row.differentiable or op.symbol.dtype.kind != "f" or not op.moving:
+    if not row.differentiable or op.symbol.dtype.kind != "f" or not (op.moving and op.size):
         return None
     if Primitive.registry.get(row.name) is row and row.name in _RULES:
         return _RULES[row.name](op)
