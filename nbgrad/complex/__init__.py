@@ -12,6 +12,7 @@ from . import hyperbolic as hyperbolic
 from . import layout as layout
 from . import matrices as matrices
 from . import products as products
+from . import spectra as spectra
 from . import sums as sums
 from .pair import ComplexArray as ComplexArray
 from .pair import has_complex as has_complex
