@@ -24,6 +24,7 @@ from ..rules.linalg.decompositions import (
 )
 from ..rules.linalg.matrices import require_square
 from ..rules.linalg.singular import SVDResult, require_svd
+from ..rules.linalg.symmetric import have_one_triangle
 from ..rules.nondiff import stopped
 from .pair import complexly, joined, parts_of
 from .stacked import ComplexRow, adjoint, by_parts_of, whole
@@ -145,10 +146,7 @@ eigh_row = ComplexRow(
 def hermitian(a: Any, upper: bool = False) -> Any:
     """Hermitian matrices of one triangle, if it is the only one, else of the Hermitian part."""
     a = whole(a)
-    size = np.abs(a)
-    below, above = np.tril(stopped(size), -1), np.triu(stopped(size), 1)
-    counts = [np.any(np.not_equal(x, 0), axis=(-2, -1)) for x in (below, above)]
-    lone = np.not_equal(*counts)[..., None, None]
+    lone = have_one_triangle(stopped(np.abs(a)))
     a = adjoint(a) if upper else a
     low = np.tril(a, -1)
     return np.where(lone, low + adjoint(low) + np.tril(np.triu(a)).real, even(a))
