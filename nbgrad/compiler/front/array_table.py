@@ -9,7 +9,6 @@ from numba.core import types
 
 from .arrays import require
 from .emit import FunctionBuilder
-from .refusals import COMPLEX
 from .syntax import Unsupported
 from .values import INT, Known, Number, Value
 
@@ -86,8 +85,6 @@ def dtype_from(value: "Value | None", default: np.dtype) -> np.dtype:
         dtype = np.dtype(found)
     except TypeError:
         raise Unsupported(f"{found!r} as a dtype") from None
-    if dtype.kind == "c":
-        raise Unsupported(COMPLEX)
     return dtype
 
 
