@@ -252,12 +252,14 @@ def returned_array(emit: FunctionBuilder, name: str, value: Value) -> Any:
     from .functions import ArrayResult, ArrayType  # which builds functions
 
     found = lazy(emit, value)
-    shape = tuple(Number(f"{name}_n{i}", INT, True) for i in range(len(found.shape)))
-    for length, given in zip(found.shape, shape, strict=True):
-        same = emit.operation(operator.eq, length, given)
-        require(emit, same, "the array for a result has another shape")
+    names = [name, f"{name}.imag"] if found.dtype.kind == "c" else [name]
+    for each in names[::-1]:
+        shape = tuple(Number(f"{each}_n{i}", INT, True) for i in range(len(found.shape)))
+        for length, given in zip(found.shape, shape, strict=True):
+            same = emit.operation(operator.eq, length, given)
+            require(emit, same, "the array for a result has another shape")
     fill(emit, Array(Place(name, found.dtype), shape), found)
     if found.dtype.kind != "c":
         return ArrayResult(name, ArrayType(found.dtype, len(shape)))
     kind = ArrayType(part_dtype(found.dtype), len(shape))
-    return Planes(ArrayResult(each, kind) for each in (name, f"{name}.imag"))
+    return Planes(ArrayResult(each, kind) for each in names)

@@ -264,6 +264,8 @@ def solve(emit: FunctionBuilder, a: Value, b: Value) -> Value:
     function = algebra.solve_vector if len(right.shape) == 1 else algebra.solve_matrix
     x = _square(emit, a, "solve")
     require_same(emit, x.shape[0], right.shape[0])
+    if x.place.dtype.kind == "c" and right.dtype.kind != "c":
+        b = each_element(emit, lambda each: emit.cast(each, x.place.dtype), [b])
     return read(emit, function, x, b)
 
 

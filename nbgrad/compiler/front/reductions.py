@@ -23,6 +23,7 @@ from .elements import row_strides
 from .elementwise import each_element
 from .emit import FunctionBuilder
 from .syntax import Unsupported
+from .tuples import is_tuple
 from .values import (
     BOOL,
     DOUBLE,
@@ -68,7 +69,7 @@ def total_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def _of(emit: FunctionBuilder, a: Value) -> Lazy:
-    if isinstance(a, tuple):
+    if is_tuple(a):
         raise Unsupported("a reduction of a tuple")
     return lazy(emit, a)
 
