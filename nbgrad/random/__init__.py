@@ -148,5 +148,3 @@ def choice(
         after, order = permutation(state, n)
         picked = np.reshape(order[:count], shape)
     return after, picked if is_a(a, (int, np.integer)) else rows(a, picked)
-
-

@@ -96,9 +96,7 @@ def exponential(state: Any, shape: Any = (), scale: Any = 1.0) -> tuple[Any, Any
     return _quantiles("exponential", state, shape, 0.0, scale, exponentials)
 
 
-def laplace(
-    state: Any, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0
-) -> tuple[Any, Any]:
+def laplace(state: Any, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0) -> tuple[Any, Any]:
     """Draw numbers of the Laplace distribution; `loc` and `scale` may be tracked and broadcast.
 
     Raises ValueError if `scale` is not positive.
@@ -110,9 +108,7 @@ def laplace(
     return _quantiles("laplace", state, shape, loc, scale, _laplace)
 
 
-def logistic(
-    state: Any, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0
-) -> tuple[Any, Any]:
+def logistic(state: Any, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0) -> tuple[Any, Any]:
     """Draw numbers of the logistic distribution; `loc` and `scale` may be tracked and broadcast.
 
     Raises ValueError if `scale` is not positive.

@@ -96,9 +96,7 @@ def _category(p: Any, u: Any) -> Any:
     return np.sum(below.astype(np.int64), axis=-1)
 
 
-def picked_by(
-    state: Any, n: int, shape: tuple[int, ...], replace: bool, p: Any
-) -> tuple[Any, Any]:
+def picked_by(state: Any, n: int, shape: tuple[int, ...], replace: bool, p: Any) -> tuple[Any, Any]:
     """Positions 0 ... n-1 with the probabilities p, for `choice`."""
     p = stopped(given(p))
     if shape_of(p) != (n,):

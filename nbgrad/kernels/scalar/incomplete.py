@@ -17,7 +17,11 @@ from .library import of_scipy
 from .loggamma import digamma, lgamma
 
 __all__ = [
-    "betaincinv", "beta_parts", "gamma_parts", "gammaincinv", "poisson_quantile",
+    "beta_parts",
+    "betaincinv",
+    "gamma_parts",
+    "gammaincinv",
+    "poisson_quantile",
 ]  # fmt: skip
 
 gammaincinv, betaincinv = of_scipy("gammaincinv", 2), of_scipy("betaincinv", 3)
@@ -126,8 +130,10 @@ def _beta_parts(n, m, a, b, x):
         else:
             more = term * (slope * up - ups)
         twice += more
-        if k > 2 and term < 1e-17 * value and term * (slope * slope + up * up + ups + downs) < (
-            1e-17 * (abs(twice) + value)
+        if (
+            k > 2
+            and term < 1e-17 * value
+            and term * (slope * slope + up * up + ups + downs) < (1e-17 * (abs(twice) + value))
         ):
             break
         one, other = 1.0 / (a + b + k), 1.0 / (a + 1.0 + k)

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.interpolate
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...core.fillable import highest
 from ...core.assertions import require
+from ...core.fillable import highest
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError
 from ...kernels import shapes
