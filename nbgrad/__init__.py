@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from . import linalg as linalg
     from . import misc as misc
     from . import nn as nn
+    from . import ode as ode
     from . import optim as optim
     from . import parallel as parallel
     from . import sample as sample
@@ -107,8 +108,8 @@ if TYPE_CHECKING:
     from .misc.operators import make_vjp as make_vjp
     from .misc.operators import vector_jacobian_product as vector_jacobian_product
     from .profiling.profile import profile as profile
-    from .sparse import sparse_hessian, sparse_jacobian
     from .scipy.laplace import laplace as laplace
+    from .sparse import sparse_hessian, sparse_jacobian
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 
@@ -214,7 +215,7 @@ __all__ = [
 _keep_memory()
 
 _ROOMS = {
-    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "sample",
+    "data", "elimination", "extend", "linalg", "misc", "nn", "ode", "optim", "parallel", "sample",
     "scipy", "special", "stats", "train",
 }  # fmt: skip
 _AUTOGRADS = {

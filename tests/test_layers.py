@@ -45,6 +45,7 @@ FLOORS = (
         "warmup",
     ),
     ("stats",),
+    ("ode",),
     ("scipy",),
     ("data", "nn", "optim", "parallel", "profiling", "sample"),
     ("misc", "train"),

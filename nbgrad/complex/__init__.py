@@ -13,10 +13,11 @@ from . import hyperbolic as hyperbolic
 from . import layout as layout
 from . import matrices as matrices
 from . import products as products
+from . import spectra as spectra
 from . import sums as sums
+from .calls import has_complex as has_complex
+from .calls import is_complex as is_complex
 from .pair import ComplexArray as ComplexArray
-from .pair import has_complex as has_complex
-from .pair import is_complex as is_complex
 from .pair import joined as joined
 from .pair import lifted as lifted
 from .pair import parts_of as parts_of

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import ComplexError
 from ..runtime.kinds import is_a
-from .pair import ComplexArray, complexly, is_complex, joined, parts_of
+from .calls import complexly, is_complex
+from .pair import ComplexArray, joined, parts_of
 
 LN2, LN10 = 0.6931471805599453, 2.302585092994046
 
@@ -97,13 +98,9 @@ def power(x, n):
         return _integer_power(x, int(n))
     if is_a(n, (int, float, np.integer, np.floating)) and n == 0.5:
         return sqrt(x)
-    is_null = _is_null(x)
-    base = where(is_null, 1.0, x)
-    out = exp(multiply(n, log(base)))
-    if not np.any(is_null):
-        return out
-    order = np.asarray(getattr(parts_of(n)[0], "data", parts_of(n)[0]))
-    return where(is_null, np.where(order > 0, 0.0, np.where(order == 0, 1.0, np.nan)), out)
+    is_null, order = _is_null(x), parts_of(n)[0]
+    at_null = np.where(np.greater(order, 0), 0.0, np.where(np.equal(order, 0), 1.0, np.nan))
+    return where(is_null, at_null, exp(multiply(n, log(where(is_null, 1.0, x)))))
 
 
 def _is_null(x: Any) -> Any:

@@ -5,8 +5,9 @@ The inverse functions are those of W. Kahan, "Branch cuts for complex elementary
 
 import numpy as np
 
+from .calls import complexly
 from .elementary import divide, multiply, sqrt, where
-from .pair import complexly, joined, parts_of
+from .pair import joined, parts_of
 
 
 def _turned(x):

@@ -9,7 +9,8 @@ import numpy as np
 from ..core.functions import mapped
 from ..core.primitive import shape_of
 from ..runtime.kinds import is_a
-from .pair import ComplexArray, complexly, has_complex, joined, parts_of
+from .calls import complexly, has_complex
+from .pair import ComplexArray, joined, parts_of
 
 _ARRAY = (
     np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze,

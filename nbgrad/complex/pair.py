@@ -6,50 +6,27 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.functions import check_call, functions, items_of, name_of, no_rule, of_ufunc
+from ..core.functions import functions, of_ufunc
 from ..core.numpy_class import Pair
 from ..core.primitive import Aval, shape_of
-from ..errors import (
-    ArgumentTypeError,
-    ComplexError,
-    MissingAttribute,
-    NoRuleError,
-    UntrackedError,
-)
+from ..errors import ComplexError, MissingAttribute, NoRuleError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
+from .at import At
+from .calls import (
+    COMPLEX_OF,
+    binary,
+    call,
+    has_complex,
+    is_complex,
+    method_of,
+    no_complex_rule,
+    plain_join,
+    rules,
+    written,
+)  # fmt: skip
 
-__all__ = ["ComplexArray", "complexly", "has_complex", "is_complex", "joined", "lifted", "parts_of"]
-
-rules: dict[Any, Callable] = {}
-"""NumPy's functions and ufuncs, and what they do with complex arrays."""
-
-COMPLEX_OF = {
-    np.dtype(np.float64): np.dtype(np.complex128),
-    np.dtype(np.float32): np.dtype(np.complex64),
-}
-
-
-def complexly(*targets: Any) -> Callable[[Callable], Callable]:
-    """Decorator: calls of NumPy's functions `targets` with a ComplexArray call this function."""
-
-    def register(function: Callable) -> Callable:
-        rules.update(dict.fromkeys(targets, function))
-        return function
-
-    return register
-
-
-def is_complex(x: Any) -> bool:
-    """Whether x is a complex number or array, plain or not."""
-    if type(x) is ComplexArray or type(x) is complex:
-        return True
-    return is_a(x, (np.ndarray, np.generic)) and x.dtype.kind == "c"
-
-
-def has_complex(*args: Any) -> bool:
-    """Whether an argument, or an item of nested lists and tuples, is complex."""
-    return any(map(is_complex, items_of(args)))
+__all__ = ["ComplexArray", "joined", "lifted", "parts_of", "plain_join"]
 
 
 def lifted(x: Any) -> Any:
@@ -101,35 +78,6 @@ def _like(x: Any, other: Any) -> Any:
     shape = shape_of(other)
     dtype = getattr(other, "dtype", np.dtype(np.float64))
     return np.full(shape, x, dtype if dtype in COMPLEX_OF else np.float64)
-
-
-def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
-    """The methods of an operator: itself, reflected and augmented."""
-
-    def method(self: Any, other: Any) -> Any:
-        return rules[ufunc](self, other)
-
-    def reflected(self: Any, other: Any) -> Any:
-        return rules[ufunc](other, self)
-
-    def augmented(self: Any, other: Any) -> Any:
-        result = rules[ufunc](self, other)
-        if not self.shape:  # a number
-            return result
-        self[...] = result
-        return self
-
-    return method, reflected, augmented
-
-
-def _method(function: Callable) -> Callable:
-    """The method that calls one of NumPy's functions."""
-
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        return call(function, (self, *args), options)
-
-    method.__doc__ = f"`np.{function.__name__}(self, ...)`"
-    return method
 
 
 class ComplexArray(Pair):
@@ -236,27 +184,33 @@ class ComplexArray(Pair):
 
     # -- operators and methods ------------------------------------------------------------------
 
-    __add__, __radd__, __iadd__ = _binary(np.add)
-    __sub__, __rsub__, __isub__ = _binary(np.subtract)
-    __mul__, __rmul__, __imul__ = _binary(np.multiply)
-    __truediv__, __rtruediv__, __itruediv__ = _binary(np.divide)
-    __pow__, __rpow__, __ipow__ = _binary(np.power)
-    __matmul__, __rmatmul__, __imatmul__ = _binary(np.matmul)
-    __lt__, __le__ = _binary(np.less)[0], _binary(np.less_equal)[0]
-    __gt__, __ge__ = _binary(np.greater)[0], _binary(np.greater_equal)[0]
-    __eq__ = _binary(np.equal)[0]  # pyright: ignore[reportAssignmentType]
-    __ne__ = _binary(np.not_equal)[0]  # pyright: ignore[reportAssignmentType]
-    __neg__, __pos__, __abs__ = _method(np.negative), _method(np.positive), _method(np.absolute)
-    conj = conjugate = _method(np.conjugate)
+    __add__, __radd__, __iadd__ = binary(np.add)
+    __sub__, __rsub__, __isub__ = binary(np.subtract)
+    __mul__, __rmul__, __imul__ = binary(np.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = binary(np.divide)
+    __mod__, __rmod__, __imod__ = binary(np.remainder)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = binary(np.floor_divide)
+    __pow__, __rpow__, __ipow__ = binary(np.power)
+    __matmul__, __rmatmul__, __imatmul__ = binary(np.matmul)
+    __lt__, __le__ = binary(np.less)[0], binary(np.less_equal)[0]
+    __gt__, __ge__ = binary(np.greater)[0], binary(np.greater_equal)[0]
+    __eq__ = binary(np.equal)[0]  # pyright: ignore[reportAssignmentType]
+    __ne__ = binary(np.not_equal)[0]  # pyright: ignore[reportAssignmentType]
+    __neg__, __pos__, __abs__ = (
+        method_of(np.negative),
+        method_of(np.positive),
+        method_of(np.absolute),
+    )
+    conj = conjugate = method_of(np.conjugate)
     sum, prod, mean, cumsum, cumprod = map(
-        _method, (np.sum, np.prod, np.mean, np.cumsum, np.cumprod)
+        method_of, (np.sum, np.prod, np.mean, np.cumsum, np.cumprod)
     )
-    var, std, trace, dot, round = map(_method, (np.var, np.std, np.trace, np.dot, np.round))
+    var, std, trace, dot, round = map(method_of, (np.var, np.std, np.trace, np.dot, np.round))
     swapaxes, squeeze, repeat, take, diagonal = map(
-        _method, (np.swapaxes, np.squeeze, np.repeat, np.take, np.diagonal)
+        method_of, (np.swapaxes, np.squeeze, np.repeat, np.take, np.diagonal)
     )
-    any, all, nonzero, copy = map(_method, (np.any, np.all, np.nonzero, np.copy))
-    T = property(_method(np.transpose), doc="The array with its axes reversed.")
+    any, all, nonzero, copy = map(method_of, (np.any, np.all, np.nonzero, np.copy))
+    T = property(method_of(np.transpose), doc="The array with its axes reversed.")
 
     @property
     def mT(self) -> "ComplexArray":
@@ -306,9 +260,9 @@ class ComplexArray(Pair):
             part[index] = new
 
     @property
-    def at(self) -> "_At":
+    def at(self) -> At:
         """`z.at[i].set(v)` and `.add(v)`: new arrays that differ at an index."""
-        return _At(self)
+        return At(self, parts_of)
 
     def __bool__(self) -> bool:
         return bool((self.parts[0] != 0) | (self.parts[1] != 0))
@@ -378,86 +332,11 @@ class ComplexArray(Pair):
         result = rule(*inputs, **options)
         if dtype is not None:
             result = result.astype(dtype)
-        return result if out is None else _written(out, result, ufunc.__name__)
+        return result if out is None else written(out, result, ufunc.__name__)
 
     def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
         return call(func, args, kwargs)
 
 
-def call(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """A function of NumPy of complex arguments."""
-    rule = rules.get(func)
-    if rule is None:
-        raise no_complex_rule(name_of(func if callable(func) else func[0]))
-    out = kwargs.pop("out", None) if kwargs else None
-    try:
-        result = rule(*args, **kwargs)
-    except TypeError as error:
-        if isinstance(error, ArgumentTypeError):
-            raise
-        check_call(name_of(func), rule, args, kwargs)
-        raise
-    return result if out is None else _written((out,), result, name_of(func))
-
-
-def no_complex_rule(name: str) -> NoRuleError:
-    """The error for a function that has no meaning for complex arrays, or no rule for them."""
-    return no_rule(name, "complex numbers")
-
-
-def _written(out: Any, result: Any, name: str) -> Any:
-    (target,) = out if is_a(out, tuple) else (out,)
-    if is_a(target, np.ndarray):
-        raise UntrackedError(
-            f"{name}: out= is a plain array, which would lose the derivative: omit it, or use "
-            "nbgrad.numpy's arrays"
-        )
-    if is_complex(result) and type(target) is not ComplexArray:
-        raise ComplexError(f"{name}: a complex result cannot be written to a real array")
-    target[...] = result
-    return target
-
-
 def _as_array(x: Any) -> Any:
     return np.asarray(x) if is_a(x, np.generic) else x
-
-
-def plain_join(real: Any, imag: Any) -> Any:
-    """A plain complex array, or a NumPy number, of plain parts."""
-    real, imag = np.asarray(real), np.asarray(imag)
-    out = np.empty(real.shape, COMPLEX_OF.get(real.dtype, np.dtype(np.complex128)))
-    out.real, out.imag = real, imag
-    return out if out.shape else out[()]
-
-
-class _At:
-    """The helper of `ComplexArray.at`."""
-
-    def __init__(self, array: ComplexArray, index: Any = ...):
-        self.array, self.index = array, index
-
-    def __getitem__(self, index: Any) -> "_At":
-        return _At(self.array, index)
-
-    def set(self, value: Any) -> ComplexArray:
-        """The array with `value` at the index."""
-        return self._of("set", value)
-
-    def add(self, value: Any) -> ComplexArray:
-        """The array with `value` added at the index."""
-        return self._of("add", value)
-
-    def _of(self, what: str, value: Any) -> ComplexArray:
-        pairs = zip(self.array.parts, parts_of(value), strict=True)
-        return joined(*(getattr(functions["at"](x)[self.index], what)(v) for x, v in pairs))
-
-
-def retried(function: Any, args: tuple, kwargs: dict, error: ComplexError | None) -> Any:
-    """The call of a function that refused a complex operand beside a real array, in complex
-    numbers. Raises `error` if no operand is complex."""
-    if error and not has_complex(args) and not has_complex(tuple(kwargs.values())):
-        raise error
-    return call(function, args, kwargs)
-
-
-functions["complex"] = retried

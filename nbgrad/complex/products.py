@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
+from .calls import complexly, has_complex
 from .elementary import _is_zero, conjugate
-from .pair import complexly, has_complex, joined, parts_of
+from .pair import joined, parts_of
 
 
 def bilinear(product: Callable, x: Any, y: Any) -> Any:

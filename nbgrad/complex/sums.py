@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from .calls import complexly
 from .elementary import multiply
-from .pair import complexly, parts_of
+from .pair import parts_of
 
 
 def _squared(x):

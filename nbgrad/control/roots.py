@@ -151,8 +151,7 @@ def _newton(
         return x, r, size, np.maximum(scale, _most(x))
 
     def unfinished(state: tuple) -> Any:
-        _, _, size, scale = state
-        return np.logical_not(size <= tol * scale)  # also if it is nan
+        return _is_long(*state[2:], tol)
 
     start = x, residual(x), _full(np.inf, x), _most(x)
     return repeated(unfinished, step, start, maxiter, partial(_told, name, maxiter))[0]
@@ -201,10 +200,15 @@ def _iterated(
         return x - d, _most(d), _most(x - d)
 
     def unfinished(state: tuple) -> Any:
-        return np.logical_not(state[1] <= tol * state[2])
+        return _is_long(*state[1:], tol)
 
     start = x, _full(np.inf, x), _most(x)
     return repeated(unfinished, step, start, maxiter, partial(_told, name, maxiter))[0]
+
+
+def _is_long(size: Any, scale: Any, tol: float) -> Any:
+    """Return whether a step is long or not finite."""
+    return np.logical_not((size <= tol * scale) & (scale < np.inf))
 
 
 def _told(name: str, maxiter: int, state: Any) -> str:

@@ -21,7 +21,7 @@ from .conversions import Conversions
 from .errstate import Asked, checked, entries
 from .functions import check_call, functions, in_scipy, name_of, no_rule, views
 from .functions import implements as implements
-from .methods import Methods, call_ufunc, own, power
+from .methods import Methods, beside, call_ufunc, own, power
 from .numpy_class import NumPyClass, Pair, has_axes
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
@@ -48,7 +48,7 @@ def _binary(name: str):
                 return self.bind2(_registry[name], self, other)
             except ComplexError as error:
                 return functions["complex"](ufunc, (self, other), {}, error)
-        return _beside(name, self, other, False)
+        return beside(name, self, other, False)
 
     def reflected(self, other):
         if isinstance(other, _OPERANDS):
@@ -56,16 +56,9 @@ def _binary(name: str):
                 return self.bind2(_registry[name], other, self)
             except ComplexError as error:
                 return functions["complex"](ufunc, (other, self), {}, error)
-        return _beside(name, self, other, True)
+        return beside(name, self, other, True)
 
     return method, reflected
-
-
-def _beside(name: str, x: "Array", other: Any, is_reflected: bool) -> Any:
-    """An operator beside an object of another library."""
-    if name in ("matmul", "multiply") and type(other).__module__.startswith("scipy.sparse."):
-        return functions["sparse"](name, x, other, is_reflected)
-    return NotImplemented
 
 
 _OPERANDS = (Tracer, float, int, np.ndarray, np.generic, list, tuple, complex)

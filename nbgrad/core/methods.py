@@ -57,6 +57,13 @@ def power(x, y):
 entries.add(power.__code__)
 
 
+def beside(name: str, x: Any, other: Any, is_reflected: bool) -> Any:
+    """An operator beside an object of another library."""
+    if name in ("matmul", "multiply") and type(other).__module__.startswith("scipy.sparse."):
+        return functions["sparse"](name, x, other, is_reflected)
+    return NotImplemented
+
+
 def require_masks(op: str, *args: Any) -> None:
     """Raise TypeError for operands of a logical operator that are not of dtype bool."""
     for x in args:

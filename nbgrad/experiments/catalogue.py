@@ -16,6 +16,7 @@ from nbgrad.experiments import (
     descend,
     digits,
     digits_conv,
+    epidemic,
     flower,
     forward_reverse,
     hmc,
@@ -273,6 +274,20 @@ EXPERIMENTS = (
             Figure("shrink factor of four chains", "near 1", (1, 1.02), ".4f"),
             Figure("effective samples a second", "many", (1000, 1e8), ",.0f", ANY),
         ),
+    ),
+    Experiment(
+        "epidemic", OURS, 6, epidemic.run,
+        figures=(
+            Figure("reproduction number, from the truth, in errors", "at most 3", (0, 3), ".2f"),
+            Figure("error by Laplace / by draws", "near 1", (0.7, 1.3), ".2f", (0.6, 1.5)),
+            Figure(
+                "days ahead inside of the 90 % band", "about 90 %", (0.75, 1), ".1%", (0.6, 1),
+            ),
+            Figure("largest R-hat", "near 1", (0.98, 1.02), ".3f", (0.95, 1.2)),
+            Figure("divergent", "0", (0, 4), ".0f", (0, 20)),
+            Figure("effective draws a second", "many", (100, 1e7), ",.0f", ANY),
+        ),
+        short={"draws": 200},
     ),
     Experiment(
         "inverse-heat", OURS, 6, inverse_heat.run,

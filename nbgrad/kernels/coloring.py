@@ -64,4 +64,3 @@ def color_stars(indptr, indices, order, colors, taken):
             color += 1
         colors[v] = color
     return 0
-

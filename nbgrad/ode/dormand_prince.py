@@ -16,9 +16,7 @@ def stepper(f: Callable, slopes: Callable) -> tuple[Callable, Callable]:
         """The state after the step, the slope there, an estimate of its error, other slopes."""
         k2 = f(t + h / 5.0, y + h * (k1 / 5.0), *args)
         k3 = f(t + h * 0.3, y + h * (3.0 / 40.0 * k1 + 9.0 / 40.0 * k2), *args)
-        k4 = f(
-            t + h * 0.8, y + h * (44.0 / 45.0 * k1 - 56.0 / 15.0 * k2 + 32.0 / 9.0 * k3), *args
-        )
+        k4 = f(t + h * 0.8, y + h * (44.0 / 45.0 * k1 - 56.0 / 15.0 * k2 + 32.0 / 9.0 * k3), *args)
         k5 = f(
             t + h * (8.0 / 9.0),
             y + h * (19372.0 / 6561.0 * k1 - 25360.0 / 2187.0 * k2 + 64448.0 / 6561.0 * k3

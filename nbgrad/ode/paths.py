@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from ..errors import DimensionMismatch, StepsError
-from .problem import Problem
+from ..errors import DimensionMismatch, StaticError, StepsError
+from .problem import Problem, plain_of
 
 __all__ = ["Event", "Path", "path_of"]
 
@@ -32,6 +32,16 @@ class Event:
                 "number, such as y[0]"
             )
         return value if np.shape(value) == () else value[0]
+
+    def number(self, t: float, y: np.ndarray) -> float:
+        """The value for plain numbers, also of a function that closes over tracked ones."""
+        value = plain_of(self(t, y))
+        if value is None:
+            raise StaticError(
+                f"ode.solve: event {self._place} depends on values that are not known while the "
+                "function is recorded or batched: compute events in eager code"
+            )
+        return float(value)
 
     def crosses(self, before: float, after: float) -> bool:
         """Whether there is a root between two values, in the direction that counts."""
@@ -76,7 +86,7 @@ class Path:
         """Add the roots of events in the latest steps; stop at a terminal one."""
         ends = np.append(rows[:, 0], self.t_end)
         states = [*rows[:, 2 : 2 + self.n], self.y_end]
-        values = [[float(g(t, y)) for t, y in zip(ends, states, strict=True)] for g in events]
+        values = [[g.number(t, y) for t, y in zip(ends, states, strict=True)] for g in events]
         for i in range(len(rows)):
             found = []
             for k, g in enumerate(events):
@@ -94,11 +104,11 @@ class Path:
     def _root(self, g: Event, start: float, end: float, before: float, after: float) -> float:
         if before == 0.0 or after == 0.0:
             return float(start if before == 0.0 else end)
-        values = float(g(start, self(start))), float(g(end, self(end)))
+        values = g.number(start, self(start)), g.number(end, self(end))
         if values[0] * values[1] >= 0.0:  # by rounding at an end
             return float(start if abs(values[0]) < abs(values[1]) else end)
         eps = 4.0 * np.finfo(float).eps
-        root: Any = brentq(lambda t: float(g(t, self(t))), start, end, xtol=eps, rtol=eps)
+        root: Any = brentq(lambda t: g.number(t, self(t)), start, end, xtol=eps, rtol=eps)
         return float(root)
 
     def _stop(self, t: float) -> None:

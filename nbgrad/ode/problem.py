@@ -2,13 +2,15 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..compiler.forks import fork_safe
 from ..compiler.numba_api import CPUDispatcher
+from ..core import refusals
+from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import (
     ArgumentTypeError,
@@ -17,17 +19,20 @@ from ..errors import (
     LoopError,
     NoRuleError,
     TraceError,
+    UntrackedError,
 )
+from ..loops.njit import njit
 from ..rules.layout import given
 from ..static.compiling import compile
 from ..static.reads.kinds import Array as ReadArray
 from ..static.reads.walk import Reads
 from ..transforms import jacobian, jvp, trees
 from . import dormand_prince, rodas, runge_kutta
+from .captured import Lifted
 from .loops import integrators
 from .rates import Recorded
 
-__all__ = ["METHODS", "Nest", "Problem", "numbers", "problem_of"]
+__all__ = ["METHODS", "Nest", "Problem", "numbers", "plain_of", "problem_of"]
 
 METHODS: dict[str, Any] = {
     "RK45": dormand_prince, "DOP5": dormand_prince, "RK4": runge_kutta, "Rosenbrock": rodas,
@@ -47,6 +52,15 @@ def numbers(x: Any, what: str) -> Any:
             f"ode.solve: {what} is of dtype {x.dtype}: numbers are needed, in a list or an array"
         )
     return x if x.dtype == np.float64 else x.astype(np.float64)
+
+
+def plain_of(x: Any) -> Any:
+    """The numbers of an array below all transformations; None while they are not known."""
+    while isinstance(x, Array):
+        if hasattr(x, "builder") or x.is_batch:
+            return None
+        x = x.below if hasattr(x, "node") else getattr(x, "primal", None)
+    return x
 
 
 class Nest:
@@ -86,11 +100,17 @@ class Problem:
         self.method, self.state = method, state
         self._args, self._rebuild = trees.flatten(args)
         self.moving = [i for i, x in enumerate(self._args) if trees.is_differentiable(x)]
-        self.is_read = isinstance(f, CPUDispatcher)
+        self.is_read, self._read = isinstance(f, CPUDispatcher), None
         shapes = [(), (state.size,), *(tuple(shape_of(self._args[i])) for i in self.moving)]
         self._rate = Recorded(self.rate, self.name, shapes)
         self._jacobian = Recorded(self._slopes, f"the Jacobian of {self.name}", shapes)
         self._programs: dict[bool, Any] = {}
+        self.adjoint: Problem | None = None  # of the adjoint equation
+
+    @property
+    def examples(self) -> tuple:
+        """Arguments with the shapes of the floats among those of the function."""
+        return tuple(np.zeros(shape_of(self._args[i])) for i in self.moving)
 
     def leaves(self, args: tuple) -> tuple:
         """The floats among the arguments."""
@@ -99,6 +119,8 @@ class Problem:
 
     def rate(self, t: Any, y: Any, *leaves: Any) -> Any:
         """The slope of the state vector, for arguments by their floats."""
+        if self._read is not None:
+            return self._read(t, y, *leaves)
         every = list(self._args)
         for i, x in zip(self.moving, leaves, strict=True):
             every[i] = x
@@ -128,22 +150,30 @@ class Problem:
         """Evaluate the right-hand side once, so that errors in it are those of the function."""
         if self._programs or self.is_read:
             return
+        before = refusals.total.count
         try:
             self.rate(t, y, *leaves)
-        except TraceError:
-            self.is_read = True
+        except (TraceError, UntrackedError):
+            refusals.forget(before)
+            self.is_read = not isinstance(self.f, Lifted)
 
     def run(self, is_path: bool, *args: Any) -> Any:
         """Call the program of the states at times, or that of the path."""
+        is_dual = any(hasattr(x, "primal") for x in trees.flatten(args)[0])
+        if self.is_read and self.method == "Rosenbrock" and is_dual:
+            raise NoRuleError(
+                f"ode.solve: Rosenbrock has no forward mode for {self.name}, which is read from its "
+                "source: write it with functions of arrays only, np.stack in place of np.array"
+            )
         while True:
             try:
                 return self._program(is_path)(*args)
             except LoopError as refused:
-                if self.is_read:
+                if self.is_read or isinstance(self.f, Lifted):
                     raise NoRuleError(
                         f"ode.solve: {self.name} cannot be compiled: write it with NumPy functions "
                         f"of its arguments, or with loops for numba.njit ({refused}; "
-                        f"{self._rate.refused})"
+                        f"{self._jacobian.refused or self._rate.refused})"
                     ) from None
                 self._programs.clear()
                 self.is_read = True
@@ -166,11 +196,6 @@ class Problem:
         """The right-hand side, and its derivatives by the state and by time, for loops."""
         if not self.is_read:
             return self._rate, self._jacobian
-        if self.method == "Rosenbrock":
-            raise NoRuleError(
-                f"ode.solve: Rosenbrock needs the Jacobian of {self.name}, which cannot be recorded: "
-                f"write it with NumPy functions and np.where in place of branches ({self._rate.refused or self._jacobian.refused})"
-            )
         f, n = self.f, self.state.size
 
         def rate(t, y, *args):
@@ -180,17 +205,25 @@ class Problem:
                 out[i] = found[i]
             return out
 
-        return rate, rate
+        self._read = njit(rate)
+        return rate, self._jacobian
 
     def _slopes(self, t: Any, y: Any, *leaves: Any) -> tuple[Any, Any]:
-        by_y = jacobian(lambda y: self.rate(t, y, *leaves))(y)
+        if self._read is None:
+            by_y = jacobian(lambda y: self.rate(t, y, *leaves))(y)
+        else:  # one after the other: what spreads over threads cannot be differentiated again
+            columns = [
+                jvp(lambda y: self.rate(t, y, *leaves), (y,), (unit,))[1]
+                for unit in np.eye(self.state.size)
+            ]
+            by_y = np.stack(columns, -1)
         by_t = jvp(lambda t: self.rate(t, y, *leaves), (t,), (np.ones(()),))[1]
         return by_y, by_t
 
 
 def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
     """The problem of a function; that of an earlier call if what it reads is unchanged."""
-    reads = Reads([f])
+    reads = Reads([f.function if isinstance(f, Lifted) else f])
     small = tuple(
         (x.array.shape, str(x.array.dtype), x.array.tobytes())
         for x in reads.places if isinstance(x, ReadArray)
@@ -201,7 +234,8 @@ def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
         else "float" if trees.is_differentiable(x)
         else (type(x).__name__, repr(x)) for x in leaves
     )  # fmt: skip
-    key = (reads.key, small, method, state.key, repr(trees.structure(args)), fixed)
+    places = f.places if isinstance(f, Lifted) else ()
+    key = (reads.key, places, small, method, state.key, repr(trees.structure(args)), fixed)
     with _lock:
         found = _problems.get(key)
         if found is None:

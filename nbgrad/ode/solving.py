@@ -11,9 +11,10 @@ from ..core.primitive import shape_of
 from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch, StaticError
 from ..rules.layout import given
 from ..transforms import trees
+from .captured import lifted
 from .events import located
 from .paths import Event, Path, path_of
-from .problem import METHODS, Nest, Problem, numbers, problem_of
+from .problem import METHODS, Nest, Problem, numbers, plain_of, problem_of
 from .solution import Solution
 
 __all__ = ["solve"]
@@ -76,8 +77,10 @@ def solve(
     state, y, t0, t1, atol = _start(y0, t_span, atol, method)
     args = args if isinstance(args, tuple) else (args,)
     options = _options(method, t0, t1, rtol, first_step, max_step)
-    problem = problem_of(f, method, state, args)
-    leaves = problem.leaves(args)
+    f, captured = lifted(f)
+    inner = (*args, tuple(captured.values())) if captured else args
+    problem = problem_of(f, method, state, inner)
+    leaves = problem.leaves(inner)
     problem.look(t0, y, leaves)
     if gradient not in ("discrete", "adjoint"):
         raise ArgumentError(f'ode.solve: gradient={gradient!r}: use "discrete" or "adjoint"')
@@ -104,6 +107,7 @@ def solve(
     begin, end, start = float(known[0]), float(known[1]), np.asarray(known[2])
     path = path_of(problem, begin, end, start, options, atol, tuple(known[3:]), watched)
     is_plain = not any(isinstance(x, Array) for x in (t0, t1, y, t_eval, *leaves))
+    is_plain = is_plain and not any(lifted(each)[1] for each in every)
     found = located(path, watched, problem, args, leaves, None if is_plain else at)
     return _solution(problem, path, watched, found, t0, t1, t_eval, at, is_plain, dense_output)
 
@@ -139,9 +143,7 @@ def _solution(
     t_events = y_events = None
     if events:
         t_events, y_events = times, [_rows(nest, y) for y in states]
-    return Solution(
-        t, _tree(problem, y), sol, t_events, y_events, path.calls, int(path.is_stopped)
-    )
+    return Solution(t, _tree(problem, y), sol, t_events, y_events, path.calls, int(path.is_stopped))
 
 
 def _dense(nest: Nest, at: Callable, t0: Any, t1: Any, t_end: float, s: Any) -> Any:
@@ -171,15 +173,6 @@ def _tree(problem: Problem, y: Any) -> Any:
 def _rows(nest: Nest, y: Any) -> Any:
     """The states (k, n) of events: the first axis is that of the events."""
     return np.transpose(y) if nest.is_vector else nest.tree(y)
-
-
-def plain_of(x: Any) -> Any:
-    """The numbers of an array below all transformations; None while they are not known."""
-    while isinstance(x, Array):
-        if hasattr(x, "builder") or x.is_batch:
-            return None
-        x = x.below if hasattr(x, "node") else getattr(x, "primal", None)
-    return x
 
 
 def _plain_args(args: tuple) -> tuple:

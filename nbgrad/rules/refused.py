@@ -57,9 +57,9 @@ remedies |= {
 # -- scipy ----------------------------------------------------------------------------------------
 
 _SOLVERS = (
-    "it takes plain numbers, and its result has no derivative: solve in a function that "
-    "nbgrad.custom_rule gives its derivative, by the implicit function theorem, or write the steps "
-    "of a solver in nbgrad.while_loop; nbgrad.scipy gives SciPy's solvers derivatives"
+    "it takes plain numbers, and its result has no derivative: use the function of nbgrad.scipy, "
+    "such as nbgrad.scipy.root, whose solution is differentiable, or solve in a function under "
+    "nbgrad.implicit or nbgrad.custom_rule; in compiled programs use nbgrad.newton"
 )
 _STEPS = (
     "write its steps, such as those of Runge and Kutta, in nbgrad.scan or nbgrad.loop, which are "
@@ -193,4 +193,7 @@ remedies |= {
 OURS = ("log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax")
 """Functions in Python, which ask for plain numbers: nbgrad.special has them with a derivative."""
 remedies |= {f"scipy.special.{name}": f"write nbgrad.special.{name}" for name in OURS}
+remedies["complex numbers"] = (
+    "it has no rule for complex numbers: compose it from those of z.real and z.imag"
+)
 remedies["scipy.special"] = "nbgrad.special has what has a derivative"

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..compiler.kernel import DISABLED
 from ..runtime.kinds import is_a
-from ..scipy.flat import ravel
 from ..scipy.functions import Flat, Objective
 from ..transforms import value_and_grad
+from ..transforms.flat import ravel
 
 _CODE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 

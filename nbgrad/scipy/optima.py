@@ -16,10 +16,12 @@ from ..errors import EagerOnlyError, NoRuleError
 from ..runtime.lines import user_line
 from ..transforms import grad
 from ..transforms.flat import ravel
+from .constrained import Constraints
 from .found import Solved
 from .settings import Start, as_vector
 from .tracked import LARGE, Runs, flat, require_plain, solved
 
+_NEAR = 1e-6  # an element this near to a bound is at the bound
 _CONSTANT = "pass it as a plain array"
 
 
@@ -31,7 +33,12 @@ def root(f: Callable, x0: Any, args: tuple, plain: Callable, settings: dict) -> 
     def conditions(v: Any, args: tuple) -> Any:
         return f(unravel(v), *args)
 
-    runs, run = _runs(f, unravel, plain)
+    def run(v: Any, args: tuple) -> tuple[Any, bool, str]:
+        found = plain(f, unravel(v), args)
+        runs.results.append(found)
+        return ravel(found.x)[0], bool(found.success), str(found.message)
+
+    runs = Runs()
     op = f"root: {name_of(f, 'f')}"
     traced = lambda v, args: newton(conditions, v, (args,))  # noqa: E731
     x = unravel(solved(op, conditions, run, traced, vector, args))
@@ -39,15 +46,12 @@ def root(f: Callable, x0: Any, args: tuple, plain: Callable, settings: dict) -> 
 
 
 def minimize(f: Callable, x0: Any, args: tuple, plain: Callable, settings: dict) -> Solved:
-    """Return a minimum as a function of `args`. `plain(f, x0, args)` calls SciPy."""
+    """Return a minimum as a function of `args`. `plain(f, x0, args, **settings)` calls SciPy."""
+    settings = dict(settings)
+    constraints = settings.pop("constraints", None)
     require_plain("minimize", settings, _CONSTANT)
-    if settings.get("constraints", ()) not in ((), [], None):
-        raise NoRuleError(
-            "minimize: constraints and tracked arguments: the solution has no derivative rule. "
-            "Solve the equations of Lagrange with nbgrad.scipy.root, or eliminate the constraints "
-            "by other parameters"
-        )
-    x, runs = _stationary("minimize", f, f, x0, args, plain, settings.get("bounds"), _of_pairs)
+    bounds = settings.get("bounds"), _of_pairs
+    x, runs = _stationary("minimize", f, f, x0, args, plain, *bounds, constraints or ())
     return runs.found(x=x, fun=f(x, *args))
 
 
@@ -85,39 +89,55 @@ _LOSSES: dict[Any, Callable] = {
 
 def _stationary(
     op: str, f: Callable, objective: Callable, x0: Any, args: tuple, plain: Callable, bounds: Any,
-    sides: Callable,
+    sides: Callable, constraints: Any = (),
 ) -> tuple[Any, Runs]:  # fmt: skip
-    """Return the point where the gradient of `objective(x, *args)` is zero, inside of bounds."""
+    """Return the point where the gradient of `objective(x, *args)` is zero, inside of bounds and
+    under constraints."""
     vector, unravel = ravel(as_vector(x0))
     n = vector.shape[0]
     limits = None if bounds is None else sides(Start(unravel(np.zeros(n))).bounds(bounds), n)
+    held = Constraints(constraints, unravel, vector) if constraints else None
 
-    def conditions(v: Any, args: tuple) -> Any:
-        slope = grad(lambda v: objective(unravel(v), *args))(v)
+    def project(v: Any, slope: Any) -> Any:
         return slope if limits is None else v - np.clip(v - slope, *limits)
 
-    def traced(v: Any, args: tuple) -> Any:
+    def conditions(z: Any, given: tuple) -> Any:
+        args, own = given
+        cost = lambda v: objective(unravel(v), *args)  # noqa: E731
+        if held is None:
+            return project(z, grad(cost)(z))
+        return held.conditions(cost, project, z, own)
+
+    def run(z: Any, given: tuple) -> tuple[Any, bool, str]:
+        args, own = given
+        v = z[:n]
+        more = {} if held is None else {"constraints": held.plain(own)}
+        found = plain(f, unravel(v), args, **more)
+        runs.results.append(found)
+        v = ravel(found.x)[0]
+        if held is not None:
+            near = _NEAR * (1.0 + np.abs(v))
+            free = np.ones(n, bool)
+            if limits is not None:
+                free = (v > limits[0] + near) & (v < limits[1] - near)
+            slope = grad(lambda v: objective(unravel(v), *args))(v)
+            v = held.with_multipliers(slope, free, v, own)
+        return v, bool(found.success), str(found.message)
+
+    def traced(z: Any, given: tuple) -> Any:
         raise EagerOnlyError(
             f"{op}: SciPy's optimizers cannot be part of a compiled program: compile the function "
             "by compile=True, or find the zero of its gradient with nbgrad.newton" + user_line()
         )
 
-    runs, run = _runs(f, unravel, plain)
-    solve = None if n <= LARGE else "cg" if limits is None else "gmres"
-    found = solved(f"{op}: {name_of(f, 'f')}", conditions, run, traced, vector, args, solve)
-    return unravel(found), runs
-
-
-def _runs(f: Callable, unravel: Callable, plain: Callable) -> tuple[Runs, Callable]:
-    """Return the list of SciPy's results, and the function that calls SciPy for a vector."""
     runs = Runs()
-
-    def run(v: Any, args: tuple) -> tuple[Any, bool, str]:
-        found = plain(f, unravel(v), args)
-        runs.results.append(found)
-        return ravel(found.x)[0], bool(found.success), str(found.message)
-
-    return runs, run
+    symmetric = limits is None and held is None
+    solve = None if n <= LARGE else "cg" if symmetric else "gmres"
+    start, own = vector, ()
+    if held is not None:
+        start, own = np.concatenate([vector, np.zeros(sum(held.counts))]), held.args
+    op = f"{op}: {name_of(f, 'f')}"
+    return unravel(solved(op, conditions, run, traced, start, (args, own), solve)[:n]), runs
 
 
 def _of_pairs(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -75,9 +75,10 @@ def minimize(
     If args, or values that f closes over, are tracked, `result.x` and `result.fun` are
     differentiable in them, by the implicit function theorem for the gradient of f, as for
     `nbgrad.implicit`; a Newton step brings x to rounding errors. Elements at active bounds are
-    constants, and x0 has no derivative. `result` has no arrays such as jac then. Raises StepsError
-    if the method did not converge, MatrixError if the Hessian at the minimum is singular,
-    NoRuleError for constraints and for tracked settings, TraceError in compiled programs.
+    constants, and x0 has no derivative. Constraints may depend on tracked values too; the equations
+    are then those of Karush, Kuhn and Tucker. `result` has no arrays such as jac. Raises StepsError
+    if the method did not converge, MatrixError if the equations are singular at the minimum,
+    NoRuleError for tracked bounds and other settings, TraceError in compiled programs.
 
     >>> fit = lambda p: (p["a"] - 1.0) ** 2 + np.sum((p["b"] - p["a"]) ** 2)
     >>> found = nbgrad.scipy.minimize(fit, {"a": 0.0, "b": np.zeros(2)})
@@ -85,8 +86,11 @@ def minimize(
     (1.0, array([1., 1.]))
     """
     trees.require_function("minimize", f)
-    if is_tracked(f, x0, args):
-        plain = lambda f, x0, args: minimize(f, x0, args, method, compile=compile, **settings)  # noqa: E731
+    if is_tracked(f, x0, args, settings.get("constraints")):
+
+        def plain(f: Callable, x0: Any, args: Any, **more: Any) -> OptimizeResult:
+            return minimize(f, x0, args, method, compile=compile, **settings | more)
+
         return optima.minimize(f, x0, _tuple(args), plain, settings)
     start = Start(x0)
     parts = _objective(f, start, args, compile)
@@ -104,6 +108,7 @@ def minimize(
     if _asks(settings, "hess", "minimize", name == "trust-constr", 'method="trust-constr"'):
         del settings["hess"], supplied["hessp"]
         supplied["hess"] = parts.sparse_hess
+    _asks(settings, "jac", "minimize", False, "constraints, and for least_squares and root")
     settings = _settled(start, supplied, settings, args, {})
     if "constraints" in settings:
         settings["constraints"] = start.constraints(settings["constraints"], name, compile)

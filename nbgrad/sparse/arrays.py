@@ -26,9 +26,9 @@ class csr_array:
     Arguments:
         matrix: `(data, indices, indptr)` as in SciPy: row i has the elements `data[p]` in the
             columns `indices[p]`, for p from `indptr[i]` to `indptr[i + 1]`. Or `(data, (rows,
-            columns))`, where elements at one place are added, as finite elements are assembled. Or a
-            matrix of `scipy.sparse`, or a dense one. `data` holds floats; it may be tracked. The
-            positions are plain integers.
+            columns))`, where elements at one place are added, as finite elements are assembled.
+            Or a matrix of `scipy.sparse`, or a dense one. `data` holds floats; it may be tracked.
+            The positions are plain integers.
         shape: the numbers of rows and columns; by default those that the positions reach.
 
     `A @ x`, `x @ A`, `A.T @ x` and `nbgrad.scipy.sparse.linalg.spsolve(A, b)` have derivatives in
@@ -293,9 +293,7 @@ def _pair(shape: Any) -> tuple[int, int]:
         rows, columns = shape
         return int(rows), int(columns)
     except (TypeError, ValueError):
-        raise DimensionMismatch(
-            f"csr_array: shape={shape!r}; it is (rows, columns)"
-        ) from None
+        raise DimensionMismatch(f"csr_array: shape={shape!r}; it is (rows, columns)") from None
 
 
 def _require_plain(x: Any, instead: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..core.array import Array
 from ..core.primitive import Aval
 from ..core.symbols import Symbol
 from ..static.trace.body import Body
@@ -66,7 +67,7 @@ class _Walk:
     def value(self, x: Any) -> Any:
         """Return the value of a constant, None for a value that depends on inputs."""
         if not isinstance(x, Symbol):
-            return x
+            return None if isinstance(x, Array) else x  # of an outer transformation
         if x not in self._values:
             self._values[x] = self._computed(x)
         return self._values[x]
@@ -124,11 +125,8 @@ class _Walk:
         body, outs = equation.params["body"], equation.params["outs"]
         avals = [body.avals[k] for k in outs]
         if body.n > _STEPS:
-
             every = labels.united([labels.all_of(x, 1) for x in given if x is not None])
-            return (
-                labels.taken(every, np.zeros(sum(a.size for a in avals), int))
-            )
+            return labels.taken(every, np.zeros(sum(a.size for a in avals), int))
         found = self._steps(body, equation.args, given)
         return _stacked([found[body.key(k)] for k in outs], avals)
 

@@ -1,9 +1,9 @@
 """Patterns of single ops: on which elements of their arguments the elements of results depend.
 
-A rule is `rule(op)`, where `op` has the recorded call and the patterns of its arguments. Ops
-without a rule of their own follow from what their rows state: the axes along which they work, or the
-blocks of their Jacobians; anything else depends on all elements. No rule reads values, but those of
-constants.
+A rule is `rule(op)`, where `op` has the recorded call and the patterns of its arguments. The
+patterns of other ops follow from what their rows state: the axes along which they work, or the
+blocks of their Jacobians. The result of any other op depends on all elements. Rules read values
+of constants only.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,9 @@ class Op:
     def __init__(self, symbol: Symbol, patterns: Sequence[Pattern | None], value: Callable):
         assert symbol.primitive is not None
         self.symbol, self.primitive, self.params = symbol, symbol.primitive, symbol.params
-        self.patterns, self.value = patterns, value
+        # Empty arguments are constants.
+        self.patterns = [None if x is None or not x.shape[0] else x for x in patterns]
+        self.value = value
         self.out: Shape = symbol.shape
         self.size: int = symbol.size
         self.shapes: list[Shape] = [shape_of(x) for x in symbol.args]
@@ -52,7 +54,7 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
 def pattern_of(op: Op) -> Pattern | None:
     """Return the pattern of the result of a call, None if it does not depend on the input."""
     row = op.primitive
-    if not row.differentiable or op.symbol.dtype.kind != "f" or not op.moving:
+    if not row.differentiable or op.symbol.dtype.kind != "f" or not (op.moving and op.size):
         return None
     if Primitive.registry.get(row.name) is row and row.name in _RULES:
         return _RULES[row.name](op)
@@ -312,8 +314,9 @@ def _sparse_product(op: Op) -> Pattern | None:
     }[op.primitive.name]
     parts = []
     for i, pattern in op.moving:
-        source, target = _opened((of_x, of_y)[i], op.shapes[i], width), _opened(
-            of_out, op.out, width
+        source, target = (
+            _opened((of_x, of_y)[i], op.shapes[i], width),
+            _opened(of_out, op.out, width),
         )
         local = labels.matrix(target.ravel(), source.ravel(), (op.size, pattern.shape[0]))
         parts.append(local @ pattern)

@@ -71,18 +71,20 @@ def sparse_jacobian(f: Callable, argnums: int = 0, pattern: Any = None) -> Spars
             of shape (m, n). By default, they are found in the recorded program of f.
 
     For an argument of n numbers and a result of m, the function returns a `scipy.sparse.csr_array`
-    of shape (m, n): a row for each element of the result and a column for each of the argument, in C
-    order, nested ones in the order of `nbgrad.scipy.ravel`. It has the entries of the pattern, some
-    of which may be 0 at a point.
+    of shape (m, n): a row for each element of the result and a column for each of the argument, in
+    C order, nested ones in the order of `nbgrad.scipy.ravel`. It has the entries of the pattern,
+    some of which may be 0 at a point. Inside of other transformations, it returns a `csr_array` of
+    `nbgrad.scipy.sparse`, which can be differentiated.
 
     Columns without a common row get the same colour, and the sum of the columns of a colour is one
     product of the Jacobian. Rows are used if they need fewer colours. The pattern and the colours
     depend on shapes alone, are found at the first call, and are kept; the products are compiled to
-    one program. `pattern` and `colors` of the function return them, for the same arguments.
+    one program. `jacobian.pattern(x)` and `jacobian.colors(x)` return them, for the arguments of
+    the function.
 
-    The pattern holds for all values of the arguments. Elements of an array at positions that are
-    computed, decompositions and functions of `nbgrad.custom_rule` and `nbgrad.njit` depend on all
-    elements of their arguments.
+    The pattern holds for all values of the arguments. Elements of an array at computed positions,
+    the results of decompositions and of functions of `nbgrad.custom_rule` and `nbgrad.njit` count
+    as depending on all elements of their arguments; `pattern` helps there.
 
     Raises:
         TraceError: f cannot be recorded, as its course depends on values: pass `pattern`.
@@ -108,9 +110,12 @@ def sparse_hessian(f: Callable, argnums: int = 0, pattern: Any = None) -> Sparse
         argnums, pattern: as for `sparse_jacobian`; the pattern is symmetric.
 
     For an argument of n numbers, the function returns a `scipy.sparse.csr_array` of shape (n, n),
-    with as many products of the Hessian as a star colouring of the pattern has colours. As a Hessian
-    is symmetric, these are fewer than for a Jacobian with the same pattern. Its methods and errors
-    are those of `sparse_jacobian`, and those of `gradient`.
+    with as many products of the Hessian as a star colouring of the pattern has colours. A Hessian
+    is symmetric, so these are fewer than for a Jacobian with the same pattern. Its methods and
+    errors are those of `sparse_jacobian` and `gradient`.
+
+    Source: Gebremedhin, Tarafdar, Manne and Pothen, New acyclic and star coloring algorithms, SIAM
+    J. Sci. Comput. 29 (2007).
 
     >>> chain = lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2)
     >>> hessian = nbgrad.sparse_hessian(chain)

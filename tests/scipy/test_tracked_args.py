@@ -132,6 +132,53 @@ def test_a_ridge_regression_and_its_penalty():
     assert grad(grad(held_out))(0.5) == pytest.approx(grad(grad(closed))(0.5), rel=1e-9)
 
 
+def apart(x, p):
+    return np.sum((x - p * np.array([1.0, 2.0, 3.0])) ** 2) + np.sum(x**4)
+
+
+CONSTRAINTS: dict[str, Callable] = {
+    "equality": lambda p: {"type": "eq", "fun": lambda x, q: np.sum(x) - q, "args": (p,)},
+    "inequalities": lambda p: [
+        {"type": "ineq", "fun": lambda x: np.stack([p - np.sum(x**2), 100.0 - x[0]])}
+    ],
+    "linear": lambda p: [
+        scipy_optimize.LinearConstraint(np.ones((1, 3)), 1.0, 1.0),
+        scipy_optimize.LinearConstraint(np.eye(3)[:1], -np.inf, 5.0),
+    ],
+    "nonlinear": lambda p: scipy_optimize.NonlinearConstraint(
+        lambda x: np.sum(x**2) * p, -np.inf, 2.0
+    ),
+    "bounds": lambda p: {"type": "eq", "fun": lambda x: np.sum(x) - p},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_constraints_by_differences(name):
+    def f(p):
+        bounds = [(0.0, 0.7)] * 3 if name == "bounds" else None
+        found = scipy.minimize(
+            apart, np.ones(3), (p,), constraints=CONSTRAINTS[name](p), bounds=bounds
+        )
+        return found.x @ np.array([1.0, 2.0, 4.0])
+
+    assert grad(f)(1.0) == pytest.approx(difference(exact(f), 1.0), rel=1e-8)
+    assert value_and_grad(f)(1.0)[0] == pytest.approx(f(1.0), rel=1e-3)
+
+
+def test_an_equality_in_closed_form():
+    """The point of x + y = p nearest to (a, 0) is ((p + a) / 2, (p - a) / 2)."""
+
+    def nearest(p, a):
+        def distance(x):
+            return (x[0] - a) ** 2 + x[1] ** 2
+
+        sums = {"type": "eq", "fun": lambda x: x[0] + x[1] - p}
+        return scipy.minimize(distance, [0.0, 0.0], constraints=sums).x
+
+    np.testing.assert_allclose(nbgrad.jacobian(nearest, (0, 1))(2.0, 1.0)[0], [0.5, 0.5])
+    np.testing.assert_allclose(nbgrad.jacobian(nearest, (0, 1))(2.0, 1.0)[1], [0.5, -0.5])
+
+
 def test_many_unknowns_need_no_matrix():
     n = 1500
     target = np.linspace(0.0, 1.0, n)
@@ -198,7 +245,7 @@ def test_refusals_name_the_way():
         grad(lambda p: scipy.least_squares(misfit, FIRST, args=p, loss=np.log).cost)(2.0)
     with pytest.raises(nbgrad.NoRuleError, match="full_output is not supported"):
         grad(lambda p: scipy.brentq(lambda x: x - p, 0, 5, full_output=True)[0])(2.0)
-    with pytest.raises(nbgrad.TraceError, match=r"minimize: SciPy's optimizers.*nbgrad\.newton"):
+    with pytest.raises(nbgrad.TraceError, match=r"SciPy's optimizers.*nbgrad\.newton"):
         compile(OPTIMA["minimize"])(2.0)
     with pytest.raises(ValueError, match="different signs"):
         grad(lambda p: scipy.brentq(lambda x: x + p, 0, 5))(2.0)

@@ -3,9 +3,11 @@ and exactly those where an op has a known structure."""
 
 import numpy as np
 import pytest
+from helpers import rows
 
 import nbgrad
 from nbgrad import sparse_jacobian
+from nbgrad.rules.families import Elementwise
 
 N = 6
 A = np.diag(np.ones(N)) + np.diag(np.ones(N - 1), 1)
@@ -113,3 +115,25 @@ def test_pattern_contains_all_entries(name):
     f = LOOSE[name]
     union = sum((dense(f, x) != 0 for x in points()), start=np.zeros((), int))
     assert (sparse_jacobian(f).pattern(points()[0]).toarray() >= (union != 0)).all()
+
+
+CASES = [
+    case
+    for row in rows.rows(True)
+    for case in rows.cases_of(row)[: 2 if isinstance(row, Elementwise) else None]
+]
+
+
+@pytest.mark.full
+@rows.parametrize(CASES)
+def test_pattern_of_every_row(case):
+    """The pattern has all entries of the Jacobian in each argument."""
+    point = case.draw()
+    for i in case.positions:
+
+        def f(x, i=i):
+            return case(*[x if k == i else a for k, a in enumerate(point.args)])
+
+        x = point.args[i]
+        expected = np.reshape(nbgrad.jacobian(f)(x), (np.size(f(x)), np.size(x)))
+        assert (sparse_jacobian(f).pattern(x).toarray() >= (expected != 0)).all()

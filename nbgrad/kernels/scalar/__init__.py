@@ -16,6 +16,7 @@ from ...ir.functions import declare
 from . import bessel as _bessel
 from . import bessel_j as _bessel_j
 from . import gaussian as _gaussian
+from . import incomplete as _incomplete
 from . import loggamma as _loggamma
 from . import power as _power
 from . import special as _special
@@ -26,6 +27,13 @@ from .bits import fused, like, offset, radd, scalar, select
 from .cube import cbrt
 from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, tanh
 from .gaussian import erf, erfc, erfcx, log_ndtr, ndtr
+from .incomplete import (
+    beta_parts,
+    betaincinv,
+    gamma_parts,
+    gammaincinv,
+    poisson_quantile,
+)
 from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
 from .loggamma import digamma, is_negative, lgamma, near_digamma, near_lgamma
@@ -96,7 +104,9 @@ __all__ = [
     "bessel_y1",
     "bessel_yv",
     "beta",
+    "beta_parts",
     "betainc",
+    "betaincinv",
     "betaln",
     "boxcox",
     "boxcox1p",
@@ -119,8 +129,10 @@ __all__ = [
     "fmin",
     "fused",
     "gamma",
+    "gamma_parts",
     "gammainc",
     "gammaincc",
+    "gammaincinv",
     "hurwitz",
     "hypot",
     "inv_boxcox",
@@ -151,6 +163,7 @@ __all__ = [
     "near_sinc",
     "near_tan",
     "offset",
+    "poisson_quantile",
     "power",
     "power_slope",
     "radd",
@@ -240,6 +253,7 @@ for _price, _module, _names in (
     (30, _bessel, _bessel.__all__),
     (30, _gaussian, _gaussian.__all__),
     (100, _special, _special.__all__),
+    (200, _incomplete, _incomplete.__all__),
     (30, _power, ("power_slope",)),
 ):
     for _name in _names:

@@ -3,6 +3,7 @@ the rows (CSR). Each of the three products is a transpose of the others, so deri
 are such products. The positions have no derivative."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,9 @@ def _row(
         if batched == [False, True, False, False] and lengths(1, 2, 3)[1]:
             return as_columns(row, args, columns=columns)
         x, y, indices, indptr = spread(size, args, batched)
-        whole = [np.reshape(a, (-1, *shape_of(a)[2:])) for a in (x, y)]
+        whole = [one_after_another(a) for a in (x, y)]
         out = bind(row, *whole, *blocks(size, indices, indptr, columns), columns=size * columns)
-        return np.reshape(out, (size, -1, *shape_of(out)[1:]))
+        return np.reshape(out, (size, shape_of(out)[0] // size, *shape_of(out)[1:]))
 
     made = Custom(name, compute, infer, rule, push, form=form, batch=batch, **facts)
     return made
@@ -80,17 +81,23 @@ def as_columns(row: Custom, args: Any, **params: Any) -> Any:
     """Samples of the dense factor are columns of one."""
     x, y, *places = args
     y = np.moveaxis(y, 0, -1)
-    shape = shape_of(y)
-    out = bind(row, x, np.reshape(y, (shape[0], -1)), *places, **params)
-    return np.moveaxis(np.reshape(out, (-1, *shape[1:])), -1, 0)
+    first, *rest = shape_of(y)
+    out = bind(row, x, np.reshape(y, (first, prod(rest))), *places, **params)
+    return np.moveaxis(np.reshape(out, (shape_of(out)[0], *rest)), -1, 0)
+
+
+def one_after_another(x: Any) -> Any:
+    """Vectors or matrices of all samples, joined along their first axis."""
+    size, length, *rest = shape_of(x)
+    return np.reshape(x, (size * length, *rest))
 
 
 def blocks(size: int, indices: Any, indptr: Any, columns: int) -> tuple[Any, Any]:
     """The positions of a block diagonal matrix of the matrices of all samples."""
     samples, count = np.arange(size)[:, None], shape_of(indices)[1]
-    ends = np.reshape(indptr[:, :-1] + samples * count, -1)
+    ends = one_after_another(indptr[:, :-1] + samples * count)
     return (
-        np.reshape(indices + samples * columns, -1),
+        one_after_another(indices + samples * columns),
         np.concatenate([ends, np.full(1, size * count)]),
     )
 

@@ -11,7 +11,15 @@ from ...errors import MatrixError
 from ..batching import spread
 from ..dtypes import float_type
 from ..families import Custom, sample
-from .compressed import as_columns, blocks, dense, pairs_row, product_row, transposed_row
+from .compressed import (
+    as_columns,
+    blocks,
+    dense,
+    one_after_another,
+    pairs_row,
+    product_row,
+    transposed_row,
+)
 
 # Factors that are kept: a pullback, and a tangent, solve with those of the value.
 _KEPT = 4
@@ -79,7 +87,7 @@ def _batch(row, size, args, batched, *, is_turned):
         return as_columns(row, args, is_turned=is_turned)
     data, b, indices, indptr = spread(size, args, batched)
     n = shape_of(b)[1]
-    whole = (np.reshape(x, (-1, *shape_of(x)[2:])) for x in (data, b))
+    whole = map(one_after_another, (data, b))
     out = bind(row, *whole, *blocks(size, indices, indptr, n), is_turned=is_turned)
     return np.reshape(out, shape_of(b))
 

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from ...core.assertions import require
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch
 from ...kernels import shapes
 from ...rules.select import take
 from ...transforms.trees import register
-from .points import column, floats, laid_out, places, queries, require
+from .points import column, floats, laid_out, places, queries
 
 
 @register(fields=("t", "c"))
@@ -40,9 +41,7 @@ class BSpline:
     extrapolate: bool | str
     axis: int
 
-    def __init__(
-        self, t: Any, c: Any, k: int, extrapolate: bool | str = True, axis: int = 0
-    ):
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: bool | str = True, axis: int = 0):
         t, c, k = floats(t, "BSpline: t"), floats(c, "BSpline: c"), shapes.whole(k, "BSpline: k")
         if not shape_of(c):
             raise DimensionMismatch("BSpline: coefficients must be at least 1-dimensional")

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.interpolate
 from numpy.lib.array_utils import normalize_axis_index
 
+from ...core.assertions import require
 from ...core.fillable import highest
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError
@@ -13,7 +14,7 @@ from ...kernels import shapes
 from ...linalg import solve_banded
 from ...rules.select import take_along_axis
 from .bsplines import BSpline, basis, made
-from .points import column, floats, require
+from .points import column, floats
 
 __all__ = ["make_interp_spline"]
 
@@ -69,7 +70,7 @@ def make_interp_spline(
     if k < 0:
         raise ArgumentError(f"{op}: expect non-negative k, not {k}")
     left, right = _ends(op, bc_type)
-    if k <= 1 and t is None or k == 0:
+    if (k <= 1 and t is None) or k == 0:
         if t is not None or left or right:
             raise ArgumentError(f"{op}: too much info for k={k}: t and bc_type can only be None")
         t = np.concatenate([x[:1], x, x[-1:]] if k else [x, x[-1:]])

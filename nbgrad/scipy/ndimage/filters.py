@@ -85,7 +85,9 @@ def _filter(op: str, turned: bool) -> Callable:
                 f"{op}: weights of shape {shape_of(weights)} for {len(at)} axes: they have one "
                 "axis for each, none of length 0"
             )
-        origins = [shapes.whole(o, f"{op}: origin") for o in per_axis(op, "origin", origin, len(at))]
+        origins = [
+            shapes.whole(o, f"{op}: origin") for o in per_axis(op, "origin", origin, len(at))
+        ]
         if turned:
             weights = np.flip(weights)
             sizes = shape_of(weights)
@@ -241,9 +243,7 @@ def gaussian_filter(
     if highest(input, sigma, cval) is None:
         options = {} if axes is None else {"axes": axes}
         options |= {} if radius is None else {"radius": radius}
-        return _plain.gaussian_filter(
-            input, sigma, order, output, mode, cval, truncate, **options
-        )
+        return _plain.gaussian_filter(input, sigma, order, output, mode, cval, truncate, **options)
     x = image(op, input, output)
     at = _axes(op, axes, len(shape_of(x)))
     values = zip(

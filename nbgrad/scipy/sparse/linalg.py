@@ -31,11 +31,12 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
         b: a vector (n,), or a matrix (n, k) of right-hand sides; it may be tracked.
         permc_spec, use_umfpack: ignored, for SciPy's signature; SuperLU solves the system.
 
-    Returns x in the shape of b. The derivatives in b and in the elements of A solve with the factors
-    of A, which are kept: the pullback with the transposed matrix. They have any order. Compiled
-    programs cannot call SuperLU: `nbgrad.compile` refuses the function, and says so.
+    Returns x in the shape of b. Derivatives in b and in the elements of A, of any order, solve
+    with the factors of A, which are kept; the pullback solves the transposed system. Compiled
+    programs cannot call SuperLU: `nbgrad.compile` refuses the function.
 
-    Raises DimensionMismatch for shapes that do not fit, np.linalg.LinAlgError for a singular matrix.
+    Raises DimensionMismatch for shapes that do not fit, np.linalg.LinAlgError for a singular
+    matrix.
 
     >>> A = nbgrad.scipy.sparse.csr_array((np.array([2.0, 1.0, 4.0]), [0, 0, 1], [0, 1, 3]))
     >>> nbgrad.scipy.sparse.linalg.spsolve(A, np.array([2.0, 5.0]))
