@@ -16,6 +16,7 @@ from ..rules.dtypes import float_type
 from ..rules.fourier import dft, half_to_real, real_to_half
 from ..rules.layout import given
 from ..rules.surface.cosines import axes_of, resized
+from ..runtime.kinds import is_a
 from .calls import complexly, has_complex, is_complex
 from .pair import joined, lifted, parts_of
 
@@ -76,8 +77,8 @@ def _scaled(planes: Any, norm: str, count: int) -> Any:
 def _length(op: str, re: Any, n: Any, axis: int) -> int:
     """n, or the number of elements where it is None; it is 1 or more."""
     n = shape_of(re)[axis] if n is None else n
-    if n < 1:
-        raise ArgumentError(f"{op}: {n} numbers along axis {axis}: a transform needs 1 or more")
+    if not is_a(n, (int, np.integer)) or n < 1:
+        raise ArgumentError(f"{op}: {n!r} numbers along axis {axis}: a transform needs 1 or more")
     return n
 
 
@@ -98,7 +99,8 @@ def _full(op: str, planes: _PLANES, n: Any, axis: int, inverse: bool) -> _PLANES
     re = resized(op, re, n, axis)
     if im is not None:
         return dft(re, resized(op, im, n, axis), axis, inverse)
-    re, im = _mirrored(*real_to_half(re, axis), n, axis)
+    first, second = real_to_half(re, axis)
+    re, im = _mirrored(first, second, n, axis)
     return re, -im if inverse else im
 
 

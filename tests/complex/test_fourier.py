@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nbgrad
+import nbgrad.numpy
 from nbgrad.errors import ArgumentError, ComplexError, DimensionMismatch, NbgradError
 
 RNG = np.random.default_rng(0)
@@ -112,6 +113,8 @@ def test_named_lengths():
     [
         (lambda x: F.fft(x, 0), ArgumentError),
         (lambda x: F.fft(x, 2.5), ArgumentError),
+        (lambda x: F.fft(x, "a"), ArgumentError),
+        (lambda x: F.fftn(x, s=3.5), ArgumentError),
         (lambda x: F.fft(x, norm="other"), ArgumentError),
         (lambda x: F.fft(x, axis=4), np.exceptions.AxisError),
         (lambda x: F.rfft(x * 1j), ComplexError),
@@ -123,7 +126,7 @@ def test_named_lengths():
         (lambda x: F.fft(x[..., :0]), ArgumentError),
         (lambda x: F.fft(x, out=np.zeros(x.shape, complex)), NbgradError),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 def test_wrong_arguments_are_named(call, error):
     with pytest.raises(error):

@@ -5,7 +5,7 @@ two dimensions), type 4 one of half as many, and type 1 one of an even or odd ex
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -177,16 +177,17 @@ def axes_of(op: str, x: Any, s: Any, axes: Any) -> tuple[list[int], list[Any]]:
     """The axes of a transform along several, and the numbers of elements along them. Raises
     ArgumentError for axes that repeat, and for s and axes of different lengths."""
     ndim = len(shape_of(x))
-    if s is not None and not is_a(s, (int, np.integer)) and not isinstance(s, Sequence):
-        s = list(s)
     s = [s] if is_a(s, (int, np.integer)) else s
+    if s is not None and not isinstance(s, Iterable):
+        raise ArgumentError(f"{op}: s={s!r} must be the lengths along the axes")
+    s = None if s is None else list(s)
     if axes is None and s is not None and len(s) > ndim:
         raise ArgumentError(f"{op}: {len(s)} lengths for an array of {ndim} axes")
     if axes is None:
         axes = range(ndim) if s is None else range(ndim - len(s), ndim)
     axes = [axes] if is_a(axes, (int, np.integer)) else list(axes)
     axes = [shapes.axis_of(axis, ndim, op) for axis in axes]
-    s = [None] * len(axes) if s is None else list(s)
+    s = [None] * len(axes) if s is None else s
     if len(s) != len(axes):
         raise ArgumentError(f"{op}: {len(s)} lengths for {len(axes)} axes: give one for each")
     return axes, s
