@@ -19,13 +19,12 @@ HEAD = """# Errors
 An error should tell you what to do. A message of nbgrad has up to five parts:
 
 ```text
-NoRuleError: np.fft.fft has no derivative rule in nbgrad: its result is complex, and nbgrad
-computes with real numbers: products with np.cos and np.sin of the frequencies give the real and
-imaginary parts [NB-RULE]
+NoRuleError: np.histogram_bin_edges has no derivative rule in nbgrad: it makes an array of plain
+numbers: np.linspace(np.min(x), np.max(x), bins + 1) is tracked [NB-RULE]
 ```
 
-1. **The operation**, under the name that you called it by: `np.fft.fft`, or the transformation,
-   such as `vmap`.
+1. **The operation**, under the name that you called it by: `np.histogram_bin_edges`, or the
+   transformation, such as `vmap`.
 2. **What does not fit**: shapes, dtypes, the structure of arguments, or what is missing.
 3. **The remedy**, in the imperative, after a colon.
 4. **Your line**, where the traceback may not show it: functions that are recorded, batched or

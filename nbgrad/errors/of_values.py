@@ -38,7 +38,7 @@ np.copyto(out, x * 2.0)
         "does not know it with these options.",
         """
 x = nbgrad.track(np.array([1.0, 2.0]))
-np.fft.fft(x)
+np.histogram_bin_edges(x)
 """,
         "The message names an alternative, if there is one; the table of operations (ops.md) lists "
         "all functions that are supported. Otherwise compose the function from others, or define "

@@ -12,6 +12,7 @@ from nbgrad.experiments import (
     babysqrt,
     backprop,
     basin,
+    deblur,
     descend,
     digits,
     digits_conv,
@@ -298,6 +299,20 @@ EXPERIMENTS = (
                 "gradient and differences apart, relative", "small", (0, 1e-7), ".0e",
             ),
         ),
+    ),
+    Experiment(
+        "deblur", OURS, 6, deblur.run,
+        figures=(
+            Figure("noise of the picture, dB", "it was worse", (15, 25), ".1f"),
+            Figure("noise after Wiener's filter, dB", "the picture to beat", (15, 26), ".1f"),
+            Figure("noise of the found scene, dB", "better", (22, 40), ".1f", (20, 40)),
+            Figure(
+                "mean square residual, in units of the noise", "near 1", (0.8, 1.3), ".3f",
+                (0.8, 50),
+            ),
+            Figure("gradient and differences apart, relative", "small", (0, 1e-3), ".0e"),
+        ),
+        short={"steps": 20},
     ),
     Experiment(
         "basin", OURS, 8, basin.run,

@@ -69,8 +69,12 @@ def _run(xr, xi, yr, yi, work, plan, table, kind, rows, n, inner, chunk, weight)
 
 
 @device
-def spectrum(re, im, plan, table, out, size, inverse, kind, rows, n, inner, chunk, weight):
-    """The planes of a result of `size` numbers each, and scratch space behind them."""
+def spectrum(
+    re, im, plan, table, out, re_at, im_at, size, inverse, kind, rows, n, inner, chunk, weight
+):
+    """The planes of a result of `size` numbers each, and scratch space behind them. The arguments
+    begin at positions of `re` and `im`."""
+    re, im = shift(re, re_at), shift(im, im_at)
     last = shift(out, size if kind != HALF_TO_REAL else 0)
     work = shift(out, 2 * size if kind != HALF_TO_REAL else size)
     if inverse:

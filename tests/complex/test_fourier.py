@@ -82,6 +82,31 @@ def test_transformations_of_complex_arrays():
     assert np.allclose(nbgrad.compile(nbgrad.grad(loss))(Z[0]), 2 * 5 * Z[0])
 
 
+def test_compiled_transforms_of_parts_of_a_spectrum():
+    def loss(x):
+        z = F.rfft(x)
+        parts = (
+            np.broadcast_to(z.real[:1], (4, 4)), z.real[::-1], z.imag[:, ::2], z.real[1], z.real.T,
+            z.real[1:3], z.imag[None, 2], np.broadcast_to(z.imag, (4, 4, 4)), z.imag[1:2],
+        )  # fmt: skip
+        return sum(np.sum(np.abs(F.fft(x + (1 + k) * F.ifft(x))) ** 3) for k, x in enumerate(parts))
+
+    x = RNG.normal(size=(4, 6))
+    assert np.allclose(nbgrad.compile(loss)(x), loss(x))
+    slope = nbgrad.grad(loss)
+    assert np.allclose(nbgrad.compile(slope)(x), slope(x))
+
+
+def test_named_lengths():
+    def loss(x):
+        return np.sum(np.abs(F.fft(x)) ** 4)
+
+    compiled = nbgrad.compile(nbgrad.grad(loss), dynamic={"x": ("n", None)})
+    for n in (3, 5):
+        x = RNG.normal(size=(n, 8))
+        assert np.allclose(compiled(x), nbgrad.grad(loss)(x))
+
+
 @pytest.mark.parametrize(
     "call, error",
     [

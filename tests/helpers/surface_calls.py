@@ -339,10 +339,25 @@ np.dsplit(x[None], 2)
 np.dstack([x, y])
 np.einsum('ij,kj->ik', x, y)
 np.expand_dims(x, (0, 2))
+np.fft.fft(v).real
+np.fft.fft(x, 5, 0).imag
+np.fft.fft2(x).real
+np.fft.fftn(x, norm='ortho').imag
 np.fft.fftshift(v)
 np.fft.fftshift(x, axes=0)
+np.fft.hfft(v)
+np.fft.ifft(v).real
+np.fft.ifft2(x).real
+np.fft.ifftn(x).imag
 np.fft.ifftshift(x)
 np.fft.ifftshift(x, axes=(0,))
+np.fft.ihfft(v).imag
+np.fft.irfft(v, 6)
+np.fft.irfft2(x)
+np.fft.irfftn(x, axes=(1, 0))
+np.fft.rfft(v).imag
+np.fft.rfft2(x).real
+np.fft.rfftn(x, axes=(0,)).imag
 np.fliplr(x)
 np.flipud(x)
 np.float_power(p, y)

@@ -19,14 +19,38 @@ def _transformed(
     re, im = (graph.cast(x, symbol.dtype) for x in (re, im))
     rows, inner = split(re.shape, axis)
     size = rows * lengths(kind, n)[1] * inner
-    count = size if kind == HALF_TO_REAL else 2 * size
     if not math.prod(symbol.shape):
         return graph.full(0.0, symbol.shape, symbol.dtype)
     plan = plan_of(kind, n, inner, symbol.dtype)
+    (re, re_at), (im, im_at) = _block(re), _block(im)
     args = re, im, graph.constant(plan.steps), graph.constant(plan.table)
-    sizes = (size, int(inverse), kind, rows, n, inner, plan.chunk, weight)
-    out = graph.call((count + plan.room,), symbol.dtype, args, spectrum, sizes)
-    return graph.reshape(graph.view(out, [Axis(0, 0, 1)], (count,)), symbol.shape)
+    sizes = (re_at, im_at, size, int(inverse), kind, rows, n, inner, plan.chunk, weight)
+    first, *rest = symbol.shape
+    room = -(-plan.room // math.prod(rest))
+    out = graph.call((first + room, *rest), symbol.dtype, args, spectrum, sizes)
+    axes = [Axis(i, 0, 1) for i in range(len(symbol.shape))]
+    return graph.view(out, axes, symbol.shape)
+
+
+def _block(value: Any) -> tuple[Any, int]:
+    """The buffer whose contiguous elements a value is, and the position of the first: one plane of
+    a result is read where it is. The value and 0 for all others."""
+    source = getattr(value, "source", None)
+    if source is None or not source.buffered or not hasattr(value, "axes"):
+        return value, 0
+    first, *rest = value.axes
+    kept = [axis.out for axis in value.axes if axis.out is not None]
+    whole = all(
+        n == 1 or (axis.out is not None and (axis.start, axis.step) == (0, 1))
+        for axis, n in zip(rest, source.shape[1:], strict=True)
+    )
+    wanted = [n for n in source.shape[1:] if n != 1]
+    if first.out is not None:
+        wanted.insert(0, value.shape[first.out])
+    same = [n for n in value.shape if n != 1] == wanted and kept == sorted(kept)
+    if whole and same and (first.out is None or first.step == 1):
+        return source, first.start * math.prod(source.shape[1:])
+    return value, 0
 
 
 def dft(graph, symbol, re, im):
