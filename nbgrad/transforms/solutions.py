@@ -11,6 +11,7 @@ from typing import Any, Generic
 
 from ..core.array import Array
 from ..core.remade import reduced
+from ..errors import ArgumentTypeError
 from . import trees
 from .equations import Equation, solved
 from .state import State
@@ -108,6 +109,16 @@ def implicit(
     return decorate
 
 
+def captured(tree: Any) -> tuple[State | None, list[int]]:
+    """Return the state of the functions of a tree, and the places of tracked values among its
+    leaves. There is no state of a closure that contains itself."""
+    try:
+        state = State(tree)
+    except ArgumentTypeError:
+        return None, []
+    return state, [i for i, x in enumerate(state.leaves) if isinstance(x, Array)]
+
+
 def solution(
     name: str,
     optimality: Callable,
@@ -123,9 +134,8 @@ def solution(
     `records` tells that the solver consists of ops of nbgrad, which treat samples together.
     """
     options = options or {}
-    lifted = State((optimality, solver))
-    places = [i for i, x in enumerate(lifted.leaves) if isinstance(x, Array)]
-    if places:
+    lifted, places = captured((optimality, solver))
+    if lifted is not None and places:
         # Tracked values in closures become arguments.
         def functions(arrays: Sequence) -> tuple:
             leaves = list(lifted.leaves)
