@@ -151,7 +151,7 @@ def _newton(
         return x, r, size, np.maximum(scale, _most(x))
 
     def unfinished(state: tuple) -> Any:
-        return _is_long(*state[2:], tol)
+        return _is_long(state[2], state[3], tol)
 
     start = x, residual(x), _full(np.inf, x), _most(x)
     return repeated(unfinished, step, start, maxiter, partial(_told, name, maxiter))[0]
@@ -200,7 +200,7 @@ def _iterated(
         return x - d, _most(d), _most(x - d)
 
     def unfinished(state: tuple) -> Any:
-        return _is_long(*state[1:], tol)
+        return _is_long(state[1], state[2], tol)
 
     start = x, _full(np.inf, x), _most(x)
     return repeated(unfinished, step, start, maxiter, partial(_told, name, maxiter))[0]

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import NoRuleError, StepsError
 from ..transforms import jacobian, stop_gradient, trees
-from ..transforms.solutions import solution
-from ..transforms.state import State
+from ..transforms.solutions import captured, solution
 from .found import Solved
 
 _FACTS = ("message", "status", "nit", "nfev", "njev", "nhev", "method")
@@ -21,7 +19,7 @@ LARGE = 1000  # unknowns: from here on, systems are solved by products with the 
 
 def is_tracked(*values: Any) -> bool:
     """Return whether arguments, or closures of functions among them, hold tracked values."""
-    return any(isinstance(x, Array) for x in State(values).leaves)
+    return any(captured(value)[1] for value in values)
 
 
 def require_plain(op: str, settings: dict[str, Any], why: str) -> None:

@@ -99,8 +99,8 @@ class Products(_System):
     """
 
     def __init__(self, *parts: Any):
-        *parts, self.solve, self.linear = parts
-        super().__init__(*parts)
+        self.solve, self.linear = parts[-2:]
+        super().__init__(*parts[:-2])
         self.require_solved()
 
     def direct(self, b: Any) -> Any:
@@ -153,7 +153,7 @@ class Products(_System):
             )
         from scipy.sparse.linalg import LinearOperator
 
-        operator = LinearOperator((b.size, b.size), times, dtype=b.dtype)
+        operator = LinearOperator((b.size, b.size), times, dtype=b.dtype)  # pyright: ignore[reportCallIssue]
         return self.method(self.solve)(operator, b, rtol=1e-12, atol=0.0, maxiter=50 * b.size)[0]
 
     @staticmethod
