@@ -1,8 +1,8 @@
-"""The right-hand side of an equation as a function of vectors, and the programs that integrate it."""
+"""The right-hand side of an equation as a function of vectors, and programs that integrate it."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -162,8 +162,8 @@ class Problem:
         is_dual = any(hasattr(x, "primal") for x in trees.flatten(args)[0])
         if self.is_read and self.method == "Rosenbrock" and is_dual:
             raise NoRuleError(
-                f"ode.solve: Rosenbrock has no forward mode for {self.name}, which is read from its "
-                "source: write it with functions of arrays only, np.stack in place of np.array"
+                f"ode.solve: Rosenbrock has no forward mode for {self.name}, which is read from "
+                "its source: write it with functions of arrays only, np.stack in place of np.array"
             )
         while True:
             try:

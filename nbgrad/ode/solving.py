@@ -44,14 +44,14 @@ def solve(
             roots are located. With the attribute `terminal`, True or a number of roots, it ends the
             integration; `direction` is the sign of the slope at roots that count.
         dense_output: whether `sol` of the result is a function of time.
-        rtol, atol: the error of a step is at most `atol + rtol * abs(y)`; atol may be an array (n,).
+        rtol, atol: the error of a step is at most `atol + rtol * abs(y)`; atol may be a vector.
         max_step, first_step: the largest and the first step size.
         gradient: "discrete": derivatives of the steps that were taken, exact for these. "adjoint":
             reverse mode integrates the adjoint equation, which takes memory for the states at
             `t_eval` only, and has errors of the size of the tolerances.
 
-    Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable in
-    y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
+    Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable
+    in y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
     and the states of events, by the implicit function theorem. The control of step sizes is not
     differentiated: steps have constant sizes. Values that f captures are constants.
 
