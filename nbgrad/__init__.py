@@ -22,7 +22,7 @@ _require_gil()
 with _into_oldest_generation():
     from . import random as random
     from .check import check_grads
-    from .control import cond, loop, scan, while_loop
+    from .control import cond, fixed_point, loop, newton, scan, while_loop
     from .core.modes import detect_changes, detect_nan, no_tracking
     from .descent import descend, minimize
     from .errors import (
@@ -64,6 +64,7 @@ with _into_oldest_generation():
         gradient,
         hessian,
         hvp,
+        implicit,
         jacobian,
         jvp,
         linear_transpose,
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from . import linalg as linalg
     from . import misc as misc
     from . import nn as nn
+    from . import ode as ode
     from . import optim as optim
     from . import parallel as parallel
     from . import sample as sample
@@ -107,6 +109,7 @@ if TYPE_CHECKING:
     from .misc.operators import vector_jacobian_product as vector_jacobian_product
     from .profiling.profile import profile as profile
     from .scipy.laplace import laplace as laplace
+    from .sparse import sparse_hessian, sparse_jacobian
     from .static.inspect.show import draw, print_tree, show
     from .stats import Room
 
@@ -152,6 +155,7 @@ __all__ = [
     "elu",
     "erf",
     "evalpoly",
+    "fixed_point",
     "gelu",
     "get_threads",
     "grad",
@@ -160,6 +164,7 @@ __all__ = [
     "hessian",
     "hinge_loss",
     "hvp",
+    "implicit",
     "jacobian",
     "jvp",
     "laplace",
@@ -173,6 +178,7 @@ __all__ = [
     "map",
     "minimize",
     "mse",
+    "newton",
     "njit",
     "no_tracking",
     "print_tree",
@@ -190,6 +196,8 @@ __all__ = [
     "sigmoid",
     "softmax",
     "softplus",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stats",
     "steps",
     "stop_gradient",
@@ -207,7 +215,7 @@ __all__ = [
 _keep_memory()
 
 _ROOMS = {
-    "data", "elimination", "extend", "linalg", "misc", "nn", "optim", "parallel", "sample",
+    "data", "elimination", "extend", "linalg", "misc", "nn", "ode", "optim", "parallel", "sample",
     "scipy", "special", "stats", "train",
 }  # fmt: skip
 _AUTOGRADS = {
@@ -226,6 +234,8 @@ def __getattr__(name: str) -> Any:
         return import_module(".scipy.laplace", __name__).laplace
     if name == "profile":
         return import_module(".profiling", __name__).profile
+    if name in ("sparse_hessian", "sparse_jacobian"):
+        return getattr(import_module(".sparse", __name__), name)
     if name in ("draw", "print_tree", "show"):
         return getattr(import_module(".static.inspect.show", __name__), name)
     raise MissingAttribute(f"module {__name__!r} has no attribute {name!r}")

@@ -44,17 +44,25 @@ def while_loop(
     trees.require_function("while_loop", test)
     trees.require_function("while_loop", body)
     with explaining_at(f"while_loop: {name_of(body)}"):
-        return _repeated(test, body, state, max_steps)
+        return repeated(test, body, state, max_steps)
 
 
-def _repeated(
-    test: Callable[[Any], Any], body: Callable[[Any], Any], state: Any, max_steps: int
+def repeated(
+    test: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+    state: Any,
+    max_steps: int,
+    told: Callable[[Any], str] | None = None,
 ) -> Any:
+    """Return the state of a `while_loop`. `told` returns the message if it takes too many steps,
+    for the last state, or for None if the state is recorded."""
     n = count_of("while_loop", max_steps, "use a fixed bound")
     carried, asked = Carried("while_loop", body, state), name_of(test, "test")
     leaves, rebuild = carried.leaves, carried.rebuild
 
-    def too_long() -> str:
+    def too_long(last: Any = None) -> str:
+        if told is not None:
+            return told(last) + user_line()
         return (
             f"while_loop: {asked} still holds after max_steps={n} steps of {carried.name}: "
             f"increase max_steps, or count the steps in the state{user_line()}"
@@ -99,4 +107,4 @@ def _repeated(
             return rebuild(current)
         if i < n:
             current = step(current)
-    raise StepsError(too_long())
+    raise StepsError(too_long(rebuild(current)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import ArgumentError, MaskedError, MissingAttribute, has_mask, lost_mask
+from ..errors import ArgumentError, ComplexError, MaskedError, MissingAttribute, has_mask, lost_mask
 from ..ir.naming import NAMINGS, note_seen
 from . import errstate, memory
 from .augmented import augmented
@@ -21,8 +21,8 @@ from .conversions import Conversions
 from .errstate import Asked, checked, entries
 from .functions import check_call, functions, in_scipy, name_of, no_rule, views
 from .functions import implements as implements
-from .methods import Methods, call_ufunc, own, power
-from .numpy_class import NumPyClass, has_axes
+from .methods import Methods, beside, call_ufunc, own, power
+from .numpy_class import NumPyClass, Pair, has_axes
 from .primitive import Aval, Primitive, Tracer, bind
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
 from .steps import Path
@@ -38,17 +38,25 @@ def _unary(name: str):
 
 
 def _binary(name: str):
-    """The method of an operator, and the reflected one."""
+    """The method of an operator, and the reflected one. One that refuses a complex operand is
+    called again in complex numbers."""
+    ufunc = getattr(np, name)
 
     def method(self, other):
         if type(other) is type(self) or isinstance(other, _OPERANDS):
-            return self.bind2(_registry[name], self, other)
-        return NotImplemented
+            try:
+                return self.bind2(_registry[name], self, other)
+            except ComplexError as error:
+                return functions["complex"](ufunc, (self, other), {}, error)
+        return beside(name, self, other, False)
 
     def reflected(self, other):
         if isinstance(other, _OPERANDS):
-            return self.bind2(_registry[name], other, self)
-        return NotImplemented
+            try:
+                return self.bind2(_registry[name], other, self)
+            except ComplexError as error:
+                return functions["complex"](ufunc, (other, self), {}, error)
+        return beside(name, self, other, True)
 
     return method, reflected
 
@@ -265,6 +273,10 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         try:
             return call_ufunc(ufunc, method, *inputs, **options)
+        except ComplexError as error:
+            return functions["complex"](
+                ufunc if method == "__call__" else (ufunc, method), inputs, options, error
+            )
         except Asked:
             pass
         with checked(getattr(ufunc, method), inputs, options):
@@ -285,6 +297,8 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
         if len(types) > 1 and func not in _PASSED_ON:
             if any(map(has_mask, types)):
                 raise MaskedError(lost_mask(name_of(func)))
+            if any(issubclass(kind, Pair) for kind in types):
+                return NotImplemented
         try:
             if kwargs and "out" in kwargs:
                 if kwargs["out"] is not None:
@@ -294,6 +308,8 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
             if type(out) is type(self) and out.origin is None and out is not self:
                 return out
             return out if func in views else own(out, args)
+        except ComplexError as error:
+            return functions["complex"](func, args, kwargs, error)
         except TypeError:
             check_call(name_of(func), rule, args, kwargs)
             raise

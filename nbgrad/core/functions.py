@@ -99,15 +99,23 @@ _COMPARING = {inspect.unwrap(f).__code__ for f in (np.array_equal, np.array_equi
 
 def compared(x: Any, below: Any, frame: FrameType) -> np.ndarray | None:
     """The array `below`, or an object array of the elements of x, for NumPy functions that return
-    False for an exception; None for any other function."""
+    False for an exception; an object for products of SciPy's sparse matrices, which then leave it
+    to x; None for any other function."""
     if frame.f_code not in _COMPARING:
-        return None
+        return np.array(None, object) if is_sparse_product(frame) else None
     if x.shape and not x.is_batch and is_a(below, np.ndarray):
         return below
     out = np.empty(x.shape, object)
     for index in np.ndindex(x.shape):
         out[index] = x[index]
     return out
+
+
+def is_sparse_product(frame: FrameType) -> bool:
+    """Whether a frame is that of a product of SciPy's sparse matrices."""
+    if frame.f_code.co_name != "_matmul_dispatch":
+        return False
+    return frame.f_globals.get("__name__", "").startswith("scipy.sparse.")
 
 
 def in_scipy(frame: FrameType | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, DtypeError, UntrackedError
+from ..errors import ArgumentError, ComplexError, DtypeError, UntrackedError
 from ..runtime.lines import user_line
 from . import memory
 from .errstate import Asked, checked, entries
@@ -29,6 +29,8 @@ def _method(function: Callable):
             ):
                 return out
             return own(out, (self,))
+        except ComplexError as error:
+            return functions["complex"](function, (self, *args), options, error)
         except Asked:
             pass
         with checked(function, (self, *args), options):
@@ -44,6 +46,8 @@ def power(x, y):
     """`x ** y`, by np.power."""
     try:
         return functions[np.power](x, y)
+    except ComplexError as error:
+        return functions["complex"](np.power, (x, y), {}, error)
     except Asked:
         pass
     with checked(operator.pow, (x, y), {}):
@@ -51,6 +55,13 @@ def power(x, y):
 
 
 entries.add(power.__code__)
+
+
+def beside(name: str, x: Any, other: Any, is_reflected: bool) -> Any:
+    """An operator beside an object of another library."""
+    if name in ("matmul", "multiply") and type(other).__module__.startswith("scipy.sparse."):
+        return functions["sparse"](name, x, other, is_reflected)
+    return NotImplemented
 
 
 def require_masks(op: str, *args: Any) -> None:
@@ -235,7 +246,9 @@ class Methods:
 
     def astype(self, dtype, copy=True):
         """Convert to another dtype. Between float64 and float32 the cotangent is converted back;
-        integers and bools have no derivative."""
+        integers and bools have no derivative, and a complex dtype gives a complex array."""
+        if np.dtype(dtype).kind == "c":
+            return functions["complex"](np.positive, (self,), {}, None).astype(dtype, False)
         out = functions["astype"](self, dtype)
         return self.copy() if out is self and copy else out
 

@@ -5,6 +5,7 @@ It is np.ndarray for an array, and np.float64 or another scalar type for a numbe
 `is_a` instead of `isinstance`.
 """
 
+import sys
 from collections.abc import Iterator
 from types import MethodType
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +15,7 @@ import numpy as np
 from ..compiler.njit_arguments import refuse
 from ..errors import ArgumentTypeError
 from ..ir.naming import require_number
+from .functions import is_sparse_product
 
 _kind = cast(Any, object.__dict__["__class__"])
 
@@ -32,6 +34,12 @@ def _numpy_class(x: Any) -> type:
     return x.aval.numpy_class if x.views is None else np.ndarray  # np.zeros(()) is one
 
 
+def _class(x: Any) -> type:
+    """NumPy's class; for products of SciPy's sparse matrices, which would convert an array of that
+    class, the type of x, so that they leave the product to it."""
+    return type(x) if is_sparse_product(sys._getframe(1)) else _numpy_class(x)
+
+
 def _length(x: Any) -> int:
     if not x.shape:
         raise ArgumentTypeError("len() of unsized object: the array has no axes")
@@ -46,7 +54,7 @@ class NumPyClass:
     """`__class__` is NumPy's class for such a value. Setting it sets the type, as usual."""
 
     __slots__ = ()
-    __class__ = property(_numpy_class, _kind.__set__)  # pyright: ignore
+    __class__ = property(_class, _kind.__set__)  # pyright: ignore
 
     if TYPE_CHECKING:
 
@@ -70,6 +78,12 @@ class NumPyClass:
 
     def __contains__(self: Any, value: Any) -> bool:
         return bool(np.any(self == value))
+
+
+class Pair(NumPyClass):
+    """The class of complex arrays, which are pairs of arrays."""
+
+    __slots__ = ()
 
 
 refuse(NumPyClass)

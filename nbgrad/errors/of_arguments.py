@@ -38,13 +38,15 @@ nbgrad.grad(lambda x: x * x)(3)
     ),
     Explanation(
         "NB-REAL",
-        "Only real numbers have derivatives",
-        "nbgrad computes with float64 and float32. Complex numbers, Python objects and strings are "
-        "not supported.",
+        "A real number is needed",
+        "A gradient is that of a real function: the result may not be complex, and neither may a "
+        "real array become so in place. Complex numbers have no order. Python objects and strings "
+        "are no numbers.",
         """
-nbgrad.track(np.array([1.0 + 2.0j]))
+nbgrad.grad(lambda z: z * z)(1.0 + 2.0j)
 """,
-        "Use the real and imaginary parts as two arrays. Convert other kinds to float64.",
+        "Return a real number, such as `np.sum(np.abs(z) ** 2)` or `z.real`. The derivative of a "
+        "holomorphic function is `nbgrad.grad(f, holomorphic=True)`.",
     ),
     Explanation(
         "NB-DTYPE",

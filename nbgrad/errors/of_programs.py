@@ -78,7 +78,7 @@ count(np.array([1.0, 1.0, 2.0]))
         "NB-CAPTURE",
         "A compiled function uses a value from outside",
         "Compiled functions copy plain arrays that they close over. A tracked array from outside "
-        "has a graph, and complex arrays have no place in a compiled program.",
+        "has a graph, which has no place in a compiled program.",
         """
 w = nbgrad.track(np.ones(3))
 
@@ -181,11 +181,13 @@ nbgrad.loop(3, lambda i, x: np.append(x, 1.0), np.zeros(0))
     Explanation(
         "NB-STEPS",
         "A loop took too many steps",
-        "The condition of `nbgrad.while_loop` still holds after `max_steps` steps.",
+        "The condition of `nbgrad.while_loop` still holds after `max_steps` steps, or a solver, such "
+        "as `nbgrad.newton`, has not converged.",
         """
 nbgrad.while_loop(lambda x: x > 1.0, lambda x: 0.5 * x, 1000.0, 3)
 """,
-        "Increase `max_steps`, or count the steps in the state and end the loop by the count.",
+        "Increase `max_steps`, or count the steps in the state and end the loop by the count. Start "
+        "a solver nearer to the solution, or allow it more steps.",
     ),
     Explanation(
         "NB-LOOP",

@@ -103,6 +103,20 @@ recurred_of_arrays, recurred_back_of_arrays = kernel(recurred), kernel(recurred_
 recurred, recurred_back = device(recurred), device(recurred_back)
 
 
+def fed_back(a, x, out, rows, columns, order):
+    """out[i, j] = x[i, j] - the sum of a[k] * out[i, j - 1 - k]"""
+    for i in range(rows):
+        for j in range(columns):
+            at = i * columns + j
+            total = x[at]
+            for k in range(min(order, j)):
+                total -= a[k] * out[at - 1 - k]
+            out[at] = total
+
+
+fed_back_of_arrays, fed_back = kernel(fed_back), device(fed_back)
+
+
 @device
 def convolved(x, y, out, n, m):
     """out[k] = the sum of x[i] * y[k - i]."""

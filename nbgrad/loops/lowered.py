@@ -16,9 +16,10 @@ import numpy as np
 from ..compiler.forks import with_open_properties
 from ..compiler.front.array_calls import array_call
 from ..compiler.front.arrays import assign, fresh, in_memory, lazy, nest, number, position_of
-from ..compiler.front.calls import call
+from ..compiler.front.calls import call, called
 from ..compiler.front.elements import moved, row_strides
 from ..compiler.front.emit import FunctionBuilder
+from ..compiler.front.functions import entry_of, type_of
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import INT, Array, Known, Lazy, Number, Place
 from ..compiler.front.values import Value as Written
@@ -314,7 +315,13 @@ class Writer:
         result = self._new(value)
         places = [self._place(x) for x in value.args]
         sizes = [self.size(n) for n in value.sizes]
-        call(self._emit, value.function, [*places, result.place, *sizes])
+        if not hasattr(value.function, "maker"):
+            call(self._emit, value.function, [*places, result.place, *sizes])
+            return result
+        numbers = [self._emit.cast(n, INT) for n in sizes]  # the derivative of another function
+        operands = [*places, result.place, *numbers]
+        entry = entry_of(value.function, tuple(map(type_of, operands)))
+        called(self._emit, entry, operands)
         return result
 
     def _place(self, value: Value) -> Place:

@@ -30,6 +30,7 @@ from ..ir.statements import Assign, Function, Return
 from ..rules.families.scalar import Elementwise, ScalarCode
 from ..rules.layout import astype
 from ..rules.nondiff import stop_row
+from ..static.entry.library import find_by
 from ..transforms.elementwise import UserElementwise
 
 __all__ = ["found", "lend", "recorded_rule", "scalar_code"]
@@ -270,3 +271,4 @@ def _composed(result: Any, labels: Mapping[Symbol, str]) -> Expr | str:
 
 
 record_others(_row)
+find_by(found)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..scipy.flat import ravel as flatten
+from ..transforms.flat import ravel as flatten
 
 __all__ = ["flatten", "flatten_func"]
 

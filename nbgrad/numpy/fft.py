@@ -1,4 +1,4 @@
-"""`nbgrad.numpy.fft`: NumPy's functions, which refuse tracked arrays by name."""
+"""`nbgrad.numpy.fft`: NumPy's functions; those that are given lists take tracked numbers."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 

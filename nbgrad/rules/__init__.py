@@ -11,6 +11,8 @@ from . import (
     elementary,
     evalpoly,
     extremes,
+    feedback,
+    fourier,
     index,
     layout,
     linalg,

@@ -8,6 +8,7 @@ import numpy as np
 from ..core.array import Array, apply, implements
 from ..core.functions import functions
 from ..core.memory import copied, link, numpy_gives_view, view
+from ..core.numpy_class import Pair
 from ..core.primitive import Aval, bind, shape_of
 from ..core.steps import Axes, ReadOnly, Shape
 from ..core.symbols import Symbol
@@ -273,7 +274,7 @@ def array(nested):
     """
     if isinstance(nested, (list, tuple)) and nested:
         return np.stack([array(item) for item in nested])
-    if isinstance(nested, Array):
+    if isinstance(nested, (Array, Pair)):
         return nested
     require_unmasked(nested, "array")
     return np.asarray(nested)

@@ -7,15 +7,12 @@ A ufunc of `scipy.special` that is not listed, as a later SciPy may add, is refu
 from ..core.conversions import NESTED
 from ..core.functions import remedies
 from .linalg import banded, cholesky, matrix_functions, sylvester, toeplitz, triangular
+from .surface import filters
 
 __all__ = ["OURS", "REFUSED"]
 
 # -- numpy ----------------------------------------------------------------------------------------
 
-_COMPLEX = (
-    "its result is complex, and nbgrad computes with real numbers: products with np.cos and np.sin "
-    "of the frequencies give the real and imaginary parts"
-)
 _ARRAY = (
     f"a plain array would lose the derivative: {NESTED}; use x itself, or x.data for the plain "
     "numbers"
@@ -24,13 +21,6 @@ _FILE = "it writes numbers: give it x.data"
 _NUMBERS = "it makes an array of plain numbers: {}"
 
 remedies |= {
-    **dict.fromkeys(
-        [f"np.fft.{name}" for name in (
-            "fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft",
-            "irfft2", "irfftn", "hfft", "ihfft",
-        )],
-        _COMPLEX,
-    ),
     "np.sort_complex": "its result is complex: np.sort gives real numbers",
     **dict.fromkeys(
         ["np.asarray_chkfinite", "np.asmatrix", "np.from_dlpack"],
@@ -67,9 +57,9 @@ remedies |= {
 # -- scipy ----------------------------------------------------------------------------------------
 
 _SOLVERS = (
-    "it takes plain numbers, and its result has no derivative: solve in a function that "
-    "nbgrad.custom_rule gives its derivative, by the implicit function theorem, or write the steps "
-    "of a solver in nbgrad.while_loop; nbgrad.scipy gives SciPy's solvers derivatives"
+    "it takes plain numbers, and its result has no derivative: use the function of nbgrad.scipy, "
+    "such as nbgrad.scipy.root, whose solution is differentiable, or solve in a function under "
+    "nbgrad.implicit or nbgrad.custom_rule; in compiled programs use nbgrad.newton"
 )
 _STEPS = (
     "write its steps, such as those of Runge and Kutta, in nbgrad.scan or nbgrad.loop, which are "
@@ -81,17 +71,15 @@ _CURVES = (
     "loss"
 )
 _FILTERS = (
-    "np.convolve takes tracked arrays, for filters of finite length; a recursion is nbgrad.scan "
-    "over the samples"
+    "np.convolve takes tracked arrays, and nbgrad.scipy.signal has filters that do; any recursion "
+    "is nbgrad.scan over the samples"
 )
 _SPARSE = (
-    "SciPy's sparse matrices take plain arrays: of a constant matrix write its product by entries, "
-    "nbgrad.at(np.zeros(m))[rows].add(data * x[cols]), or S.toarray() @ x where it is small"
+    "products S @ x and x @ S of SciPy's sparse matrices take tracked arrays; "
+    "nbgrad.scipy.sparse.csr_array holds tracked elements, nbgrad.scipy.sparse.linalg.spsolve "
+    "solves systems, and S.data * x is elementwise"
 )
-_TRANSFORMS = (
-    "nbgrad has no complex numbers: write the transform as products with matrices of np.cos and "
-    "np.sin"
-)
+_TRANSFORMS = "np.fft takes tracked arrays, and nbgrad.scipy.fft does, with cosine transforms"
 
 remedies |= {
     **dict.fromkeys(
@@ -120,6 +108,10 @@ remedies |= {
     "scipy.spatial": (
         "write the distances in NumPy, as in np.linalg.norm(x[:, None] - y[None], axis=-1)"
     ),
+    **{
+        f"scipy.signal.{name}": f"nbgrad.scipy.signal.{name} takes tracked arrays"
+        for name in ("convolve", *filters.__all__)
+    },
     "scipy.fft": _TRANSFORMS,
     "scipy.fftpack": _TRANSFORMS,
 }  # fmt: skip
@@ -201,4 +193,7 @@ remedies |= {
 OURS = ("log_softmax", "logsumexp", "multigammaln", "polygamma", "softmax")
 """Functions in Python, which ask for plain numbers: nbgrad.special has them with a derivative."""
 remedies |= {f"scipy.special.{name}": f"write nbgrad.special.{name}" for name in OURS}
+remedies["complex numbers"] = (
+    "it has no rule for complex numbers: compose it from those of z.real and z.imag"
+)
 remedies["scipy.special"] = "nbgrad.special has what has a derivative"

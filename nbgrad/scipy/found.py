@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from ..errors import MissingAttribute
 from ..runtime import markup
 from ..transforms import trees
 
@@ -33,3 +34,17 @@ class Found(OptimizeResult):
         names = [path or "x" for path in trees.paths(self.x)]
         shown = markup.table(names, [str(leaf) for leaf in leaves])
         return markup.framed(markup.facts([("", str(self.get("message", ""))), *facts]) + shown)
+
+
+class Solved(Found):
+    """A solution for tracked arguments: `x`, `fun` and `cost` are differentiable, and arrays of
+    SciPy's that are not differentiable are left out."""
+
+    def __getattr__(self, name: str):
+        if name in self:
+            return self[name]
+        raise MissingAttribute(
+            f"a solution for tracked arguments has no {name}, which would be a constant in "
+            "derivatives: compute it from x, such as nbgrad.jacobian(f)(found.x, ...), or solve "
+            "for plain arguments"
+        )

@@ -12,12 +12,13 @@ from ..core.primitive import shape_of
 from ..errors import DimensionMismatch, NotScalarError, ResultError
 from ..rules.assign import explaining_at
 from ..runtime.kinds import is_a
+from ..sparse import sparse_hessian, sparse_jacobian
 from ..static import StaticFunction, compile
 from ..transforms import hessian, hvp, jacobian, trees, value_and_grad
+from ..transforms.flat import Unravel, key_of
 from ..transforms.reverse import ones_like
 from ..transforms.run import Run, array_leaves
 from ..values.operands import real_array
-from .flat import Unravel, key_of
 
 
 class Flat:
@@ -96,6 +97,13 @@ class _Derived:
         # Transformations of a compiled function, which is frozen, can be cached.
         return (_reused if self._flat.is_compiled else _compiled)(transform, self._flat)
 
+    def _sparse(self, transform: Callable, *vectors: np.ndarray) -> Any:
+        """A sparse matrix, whose products are compiled in any case."""
+        made = self._made.get(transform)
+        if made is None:
+            made = self._made[transform] = transform(self._flat.call)
+        return made(*vectors, self._flat.data)
+
     def _vector(self, x: Any) -> np.ndarray:
         x = np.asarray(x, np.float64)
         if x.shape != self.x0.shape:
@@ -141,6 +149,10 @@ class Objective(_Derived):
         """Return the Hessian at x, of shape (n, n)."""
         return np.asarray(self._call(hessian, self._vector(x)), np.float64)
 
+    def sparse_hess(self, x: Any) -> Any:
+        """Return the Hessian at x as a `scipy.sparse.csr_array`: see `nbgrad.sparse_hessian`."""
+        return self._sparse(sparse_hessian, self._vector(x))
+
     def hessp(self, x: Any, v: Any) -> np.ndarray:
         """Return the product of the Hessian at x with v."""
         x, v = self._vector(x), self._vector(v)
@@ -172,6 +184,14 @@ class Residuals(_Derived):
         """Return the Jacobian at x, of shape (m, n)."""
         return np.asarray(self._call(jacobian, self._vector(x)), np.float64)
 
+    def sparse_jac(self, x: Any) -> Any:
+        """Return the Jacobian at x as a `scipy.sparse.csr_array`: see `nbgrad.sparse_jacobian`."""
+        return self._sparse(sparse_jacobian, self._vector(x))
+
+    def sparse_hess(self, x: Any, v: Any) -> Any:
+        """Return the Hessian of the dot product of the vector with v as a sparse array."""
+        return self._sparse(_sparse_weighted_hessian, self._vector(x), np.asarray(v, np.float64))
+
     def hess(self, x: Any, v: Any) -> np.ndarray:
         """Return the Hessian at x of the dot product of the vector with v, of shape (n, n)."""
         weights = np.asarray(v, np.float64)
@@ -191,6 +211,10 @@ def _itself(f: Callable) -> Callable:
 
 def _weighted_hessian(f: Callable) -> Callable:
     return hessian(lambda x, v, data: np.dot(v, f(x, data)))
+
+
+def _sparse_weighted_hessian(f: Callable) -> Callable:
+    return sparse_hessian(lambda x, v, data: np.dot(v, f(x, data)))
 
 
 def _real(value: Any) -> np.ndarray:

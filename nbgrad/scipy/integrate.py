@@ -10,7 +10,7 @@ from ..core.array import Array
 from ..errors import NoRuleError
 from ..rules.layout import given
 from ..transforms import custom_rule, jvp, trees, vjp
-from .flat import ravel
+from ..transforms.flat import ravel
 
 if TYPE_CHECKING:
     from scipy.integrate import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary, reportAssignmentType]

@@ -9,16 +9,15 @@ called instead of SciPy's, without the options for LAPACK.
 """
 
 from collections.abc import Callable
-from functools import wraps as _wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg as _plain
 
 from .. import linalg as _own
-from ..core.fillable import highest as _highest
 from ..core.primitive import shape_of as _shape_of
 from .names import joined as _joined
+from .names import tracked_by as _tracked_by
 
 if TYPE_CHECKING:
     from scipy.linalg import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
@@ -35,21 +34,6 @@ if TYPE_CHECKING:
 _HINTS = {
     "assume_a", "check_finite", "driver", "lapack_driver", "lwork", "overwrite_a", "overwrite_b",
 }  # fmt: skip
-
-
-def _tracked_by(own: Callable) -> Callable[[Callable], Callable]:
-    """Decorator: call `own` instead of a function of SciPy if an argument is tracked."""
-
-    def join(plain: Callable) -> Callable:
-        @_wraps(plain)
-        def call(*args: Any, **options: Any) -> Any:
-            if _highest(*args, *options.values()) is None:
-                return plain(*args, **options)
-            return own(*args, **{name: x for name, x in options.items() if name not in _HINTS})
-
-        return call
-
-    return join
 
 
 def _cholesky(a: Any, lower: bool = False) -> Any:
@@ -76,7 +60,7 @@ _NUMPYS = {
 }  # fmt: skip
 
 _names = _joined(_plain, _own)
-_names |= {name: _tracked_by(own)(_names[name]) for name, own in _NUMPYS.items()}
+_names |= {name: _tracked_by(own, _HINTS)(_names[name]) for name, own in _NUMPYS.items()}
 __all__ = []
 __all__ += _plain.__all__
 __all__ += _own.__all__

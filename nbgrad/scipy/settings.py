@@ -8,10 +8,12 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import BFGS, Bounds, NonlinearConstraint, OptimizeResult
 
+from ..core.array import Array
 from ..errors import DimensionMismatch, StructureMismatch
+from ..rules.layout import given
 from ..runtime.kinds import is_a
 from ..transforms import trees
-from .flat import ravel
+from ..transforms.flat import ravel
 from .found import Found
 from .functions import Flat, Residuals
 
@@ -23,11 +25,7 @@ class Start:
     """
 
     def __init__(self, x0: Any):
-        if type(x0) in (list, tuple) and x0 and all(map(_is_number, x0)):
-            x0 = np.array(x0)
-        if _is_number(x0) or is_a(x0, np.ndarray):
-            x0 = np.atleast_1d(x0)
-            x0 = x0.astype(np.float64) if x0.dtype.kind in "iub" else x0
+        x0 = as_vector(x0)
         self.is_tree = not (is_a(x0, np.ndarray) and x0.ndim == 1)
         self._leaves, _ = trees.flatten(x0)
         self._x0 = x0
@@ -103,14 +101,27 @@ class Start:
             return given
         parts, new = self.residuals(given.fun, (), {}, compile), cast(Any, copy.copy(given))
         new.fun = parts.fun
-        if given.jac == "2-point":
-            new.jac = parts.jac
-        if exact and isinstance(given.hess, BFGS):  # SciPy's default
+        is_sparse = isinstance(given.jac, str) and given.jac == "sparse"
+        if is_sparse or given.jac == "2-point":
+            new.jac = parts.sparse_jac if is_sparse and exact else parts.jac
+        if is_sparse and exact and isinstance(given.hess, BFGS):
+            new.hess = parts.sparse_hess
+        elif exact and isinstance(given.hess, BFGS):  # SciPy's default
             new.hess = parts.hess
         return new
 
     def residuals(self, f: Callable, args: tuple, options: dict, compile: bool) -> Residuals:
         return Residuals(Flat(f, self.unravel, args, options, True), self.vector, compile)
+
+
+def as_vector(x0: Any) -> Any:
+    """Convert a number or a flat sequence of numbers to a vector, and integers to floats."""
+    if type(x0) in (list, tuple) and x0 and all(isinstance(x, Array) or _is_number(x) for x in x0):
+        x0 = given(list(x0))
+    if _is_number(x0) or is_a(x0, np.ndarray) or isinstance(x0, Array):
+        x0 = np.atleast_1d(x0)
+        x0 = x0.astype(np.float64) if x0.dtype.kind in "iub" else x0
+    return x0
 
 
 def with_arguments(f: Callable, args: tuple, options: dict) -> Callable:

@@ -1,4 +1,9 @@
-"""`scipy.signal` with autograd's `convolve`, which accepts tracked arrays."""
+"""`scipy.signal` with autograd's `convolve`, and filters that accept tracked arrays.
+
+>>> from nbgrad.scipy.signal import lfilter
+>>> nbgrad.grad(lambda a: lfilter([1.0], [1.0, a], np.ones(3))[-1])(0.5)
+np.float64(0.0)
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,6 +14,10 @@ import scipy.signal as _plain
 from ..core.primitive import shape_of
 from ..errors import ArgumentError, DimensionMismatch
 from ..rules.layout import given
+from ..rules.surface import filters as _own
+from .by_parts import linear_in as _linear_in
+from .by_parts import product as _product
+from .names import tracked_by as _tracked_by
 
 if TYPE_CHECKING:
     from scipy.signal import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary, reportAssignmentType]
@@ -18,7 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = []
 __all__ += _plain.__all__
-globals().update({name: getattr(_plain, name) for name in __all__})
+_names = {name: getattr(_plain, name) for name in __all__}
+_extended = {name: getattr(_own, name) for name in _own.__all__}
+for _name in ("fftconvolve", "oaconvolve"):
+    _extended[_name] = _product(_extended[_name])
+for _name in ("filtfilt", "lfilter", "sosfilt", "sosfiltfilt"):
+    _extended[_name] = _linear_in("x", "zi")(_extended[_name])
+_names |= {name: _tracked_by(own)(_names[name]) for name, own in _extended.items()}
+globals().update(_names)
 
 
 def convolve(

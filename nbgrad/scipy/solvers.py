@@ -6,9 +6,12 @@ from typing import Any
 import scipy.optimize
 from scipy.optimize import OptimizeResult
 
+from ..errors import ArgumentError
 from ..transforms import trees
+from . import optima
 from .functions import Flat, Objective
 from .settings import Start, with_arguments
+from .tracked import is_tracked
 
 _WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 _WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
@@ -62,10 +65,20 @@ def minimize(
     Returns SciPy's result. If x0 is a tree, `result.x` is a tree, while `jac`, `hess_inv` and
     others are flat, in the order of `ravel`. Callbacks and constraint functions then receive trees,
     and bounds may be a pair (lower, upper) of numbers, None, or trees whose leaves broadcast.
-    Jacobians of constraints are computed, and their Hessians for "trust-constr".
+    Jacobians of constraints are computed, and their Hessians for "trust-constr". With
+    `hess="sparse"`, that method gets the Hessian as a sparse matrix, and with `jac="sparse"`, a
+    NonlinearConstraint has sparse derivatives: see `nbgrad.sparse_hessian`.
 
     Derivatives that you pass (jac, hess, hessp) replace the computed ones; they are functions of
     flat vectors and args. Raises the errors of `objective` and of SciPy.
+
+    If args, or values that f closes over, are tracked, `result.x` and `result.fun` are
+    differentiable in them, by the implicit function theorem for the gradient of f, as for
+    `nbgrad.implicit`; a Newton step brings x to rounding errors. Elements at active bounds are
+    constants, and x0 has no derivative. Constraints may depend on tracked values too; the equations
+    are then those of Karush, Kuhn and Tucker. `result` has no arrays such as jac. Raises StepsError
+    if the method did not converge, MatrixError if the equations are singular at the minimum,
+    NoRuleError for tracked bounds and other settings, TraceError in compiled programs.
 
     >>> fit = lambda p: (p["a"] - 1.0) ** 2 + np.sum((p["b"] - p["a"]) ** 2)
     >>> found = nbgrad.scipy.minimize(fit, {"a": 0.0, "b": np.zeros(2)})
@@ -73,6 +86,12 @@ def minimize(
     (1.0, array([1., 1.]))
     """
     trees.require_function("minimize", f)
+    if is_tracked(f, x0, args, settings.get("constraints")):
+
+        def plain(f: Callable, x0: Any, args: Any, **more: Any) -> OptimizeResult:
+            return minimize(f, x0, args, method, compile=compile, **settings | more)
+
+        return optima.minimize(f, x0, _tuple(args), plain, settings)
     start = Start(x0)
     parts = _objective(f, start, args, compile)
     name = method.lower() if isinstance(method, str) else method
@@ -86,6 +105,10 @@ def minimize(
         supplied = {"jac": parts.jac, "hessp": parts.hessp}
     else:
         supplied = {"jac": parts.jac}
+    if _asks(settings, "hess", "minimize", name == "trust-constr", 'method="trust-constr"'):
+        del settings["hess"], supplied["hessp"]
+        supplied["hess"] = parts.sparse_hess
+    _asks(settings, "jac", "minimize", False, "constraints, and for least_squares and root")
     settings = _settled(start, supplied, settings, args, {})
     if "constraints" in settings:
         settings["constraints"] = start.constraints(settings["constraints"], name, compile)
@@ -111,9 +134,14 @@ def least_squares(
         x0, args, compile: as for `objective`.
         kwargs: keyword arguments of f.
         settings: as for SciPy: bounds (for a tree as for `minimize`), method, loss, x_scale, ...
+            `jac="sparse"` computes the Jacobian as a sparse matrix, by `nbgrad.sparse_jacobian`,
+            for many parameters, of which each residual depends on a few.
 
     Returns SciPy's result. If x0 is a tree, `result.x` is a tree; `fun`, `jac` of shape (m, n) and
     others are flat. Raises the errors of `minimize`.
+
+    For tracked args, kwargs or closures, `result.x`, `result.fun` and `result.cost` are
+    differentiable, as for `minimize`. The loss is then one of SciPy's names.
 
     >>> t = np.linspace(0.0, 1.0, 5)
     >>> decay = lambda p, y: p["a"] * np.exp(-p["b"] * t) - y
@@ -123,10 +151,18 @@ def least_squares(
     {'a': 2.0, 'b': 3.0}
     """
     trees.require_function("least_squares", f)
-    start = Start(x0)
     options = dict(kwargs or {})
+    if is_tracked(f, x0, args, options):
+        given = {"compile": compile, **settings}
+        plain = lambda f, x0, both: least_squares(f, x0, args=both[0], kwargs=both[1], **given)  # noqa: E731
+        return optima.least_squares(f, x0, _tuple(args), options, plain, settings)
+    start = Start(x0)
     parts = start.residuals(f, _tuple(args), options, compile)
-    settings = _settled(start, {"jac": parts.jac}, settings, args, options)
+    jac = parts.jac
+    if _asks(settings, "jac", "least_squares", settings.get("method") != "lm", '"trf" or "dogbox"'):
+        del settings["jac"]
+        jac = parts.sparse_jac
+    settings = _settled(start, {"jac": jac}, settings, args, options)
     found = scipy.optimize.least_squares(parts.fun, start.vector, **settings)
     return start.finished(found).with_problem((parts, found.x, settings.get("loss", "linear")))
 
@@ -139,10 +175,12 @@ def root(
     Arguments:
         f: a function `f(x, *args)` that returns as many numbers as x has: an array or a tree.
         x0, args, compile: as for `objective`.
-        method, settings: as for SciPy. Only "hybr" and "lm" use the Jacobian.
+        method, settings: as for SciPy. Only "hybr" and "lm" use the Jacobian, a dense matrix; with
+            `jac="sparse"` it is computed by `nbgrad.sparse_jacobian`, in fewer products.
 
     Returns SciPy's result. If x0 is a tree, `result.x` is a tree; `fun` is flat. Raises the errors
-    of `minimize`.
+    of `minimize`. For tracked args or closures, `result.x` is differentiable, as for `minimize`;
+    compiled programs find it by `nbgrad.newton`.
 
     >>> both = lambda x: np.stack([x[0] + x[1] - 3.0, x[0] * x[1] - 2.0])
     >>> found = nbgrad.scipy.root(both, [0, 3])
@@ -150,10 +188,17 @@ def root(
     array([1., 2.])
     """
     trees.require_function("root", f)
+    if is_tracked(f, x0, args):
+        plain = lambda f, x0, args: root(f, x0, args, method, compile=compile, **settings)  # noqa: E731
+        return optima.root(f, x0, _tuple(args), plain, settings)
     start = Start(x0)
     parts = start.residuals(f, _tuple(args), {}, compile)
     with_jac = isinstance(method, str) and method.lower() in _WITH_JACOBIAN
-    settings = _settled(start, {"jac": parts.jac} if with_jac else {}, settings, args, {})
+    jac: Any = parts.jac
+    if _asks(settings, "jac", "root", with_jac, 'method="hybr" or "lm"'):
+        del settings["jac"]
+        jac = _dense(parts.sparse_jac)
+    settings = _settled(start, {"jac": jac} if with_jac else {}, settings, args, {})
     return start.finished(scipy.optimize.root(parts.fun, start.vector, method=method, **settings))
 
 
@@ -175,6 +220,20 @@ def _settled(start: Start, supplied: dict, settings: dict, args: Any, options: d
     if "hess" in chosen:
         supplied.pop("hessp", None)
     return supplied | chosen
+
+
+def _asks(settings: dict, name: str, op: str, fits: bool, methods: str) -> bool:
+    """Return whether the user asks for a sparse matrix. Raises ArgumentError for a method that
+    takes none."""
+    if not isinstance(settings.get(name), str) or settings[name] != "sparse":
+        return False
+    if not fits:
+        raise ArgumentError(f'{op}: {name}="sparse" is for {methods}')
+    return True
+
+
+def _dense(jac: Callable) -> Callable:
+    return lambda x: jac(x).toarray()
 
 
 def _tuple(args: Any) -> tuple:

@@ -9,6 +9,7 @@ from .linear import LinearMap, linear_transpose, linearize
 from .pullbacks import pullback, rrule
 from .reverse import elementwise_grad, grad, gradient, value_and_grad, vjp
 from .seeded import accum, reset
+from .solutions import implicit
 from .trees import register
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "gradient",
     "hessian",
     "hvp",
+    "implicit",
     "jacobian",
     "jvp",
     "linear_transpose",

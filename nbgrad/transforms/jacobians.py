@@ -1,17 +1,20 @@
 """`jacobian`, `hessian` and `hvp`, with 64 directions at a time."""
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ..complex import is_complex
 from ..core.primitive import shape_of
 from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch
 from . import trees
 from .batching import vmap
 from .direct import callee, look
 from .forward import jvp
+from .holomorphic import complex_leaves, derived, require_real
 from .reverse import existing, grad, gradient, positions_of, vjp
 from .transformed import Parameters, takes_argnum, transformed
 
@@ -23,7 +26,11 @@ _MODES = ("auto", "forward", "reverse", "optimal")
 
 @takes_argnum
 def jacobian(
-    f: Callable[Parameters, Any], argnums: int | tuple[int, ...] = 0, mode: str = "auto"
+    f: Callable[Parameters, Any],
+    argnums: int | tuple[int, ...] = 0,
+    mode: str = "auto",
+    *,
+    holomorphic: bool = False,
 ) -> Callable[Parameters, Any]:
     """Return a function that computes the Jacobian of `f` with respect to argument `argnums`.
 
@@ -34,13 +41,17 @@ def jacobian(
             output element, "auto" takes the fewer; "optimal" eliminates the vertices of the
             recorded graph in the cheapest order that `nbgrad.elimination` finds, for one array in
             and one out.
+        holomorphic: f is a holomorphic function of complex arguments, and so is the Jacobian.
 
     The Jacobian of an output of shape S and an argument of shape T has shape S + T: element
     [i, j] is the derivative of output i with respect to input j. For nested outputs and arguments
     it is nested: the structure of the output, and in each of its places that of the argument.
+    That of a real output and a complex argument z = x + i y has the elements df/dx + i df/dy, that
+    of a complex output and a real argument is the derivative.
 
     Raises:
-        TypeError: the argument or the result holds no float array.
+        TypeError: the argument or the result holds no float array, or both are complex and the
+            function is not said to be holomorphic.
         ValueError: the mode or a position does not exist.
 
     >>> nbgrad.jacobian(lambda x: np.stack([x[0] * x[1], np.sin(x[0])]))(np.array([0.0, 2.0]))
@@ -52,23 +63,28 @@ def jacobian(
     if mode not in _MODES:
         raise ArgumentError(f"jacobian: mode {mode!r}; there are {', '.join(map(repr, _MODES))}")
 
+    if holomorphic:
+        return derived("jacobian", partial(jacobian, argnums=argnums, mode=mode), f, argnums)
+
     @transformed(jacobian, f, argnums, mode)
     def jacobian_of(*args, **options):
         places = existing("jacobian", argnums, positions, len(args))
         look(f, args, options)
 
-        def partial(*inputs):
+        def of_inputs(*inputs):
             full = list(args)
             for position, x in zip(places, inputs, strict=True):
                 full[position] = x
             return callee(f)(*full, **options)
 
-        partial.__wrapped__ = f  # pyright: ignore[reportFunctionMemberAccess]
+        of_inputs.__wrapped__ = f  # pyright: ignore[reportFunctionMemberAccess]
         point = tuple(args[position] for position in places)
+        if any(is_complex(x) for x in complex_leaves(point)):
+            of_inputs = require_real("jacobian", of_inputs)
         with trees.level_above(*args, *options.values()):
             if mode == "optimal":
-                return _by_elimination(partial, point, argnums)
-            return _jacobian(partial, point, mode, isinstance(argnums, tuple))
+                return _by_elimination(of_inputs, point, argnums)
+            return _jacobian(of_inputs, point, mode, isinstance(argnums, tuple))
 
     return jacobian_of
 
@@ -133,7 +149,7 @@ def _by_elimination(f: Callable, point: tuple, argnums: Any) -> Any:
     return (result,) if isinstance(argnums, tuple) else result
 
 
-class _Flat:
+class Flat:
     """The float leaves of a tree as parts of one vector."""
 
     def __init__(self, tree: Any):
@@ -172,9 +188,9 @@ class _Flat:
 
 
 def _jacobian(f: Callable, point: tuple, mode: str, many: bool) -> Any:
-    inputs = _Flat(point)
+    inputs = Flat(point)
     value, pullback = vjp(f, *point)
-    outputs = _Flat(value)
+    outputs = Flat(value)
     if mode == "reverse" or (mode == "auto" and outputs.size <= inputs.size):
         rows = _each_direction(lambda ct: inputs.flatten(pullback(outputs.unflatten(ct))), outputs)
     else:
@@ -185,7 +201,7 @@ def _jacobian(f: Callable, point: tuple, mode: str, many: bool) -> Any:
     return _blocks(rows, outputs, inputs, many)
 
 
-def _each_direction(f: Callable, basis: _Flat) -> Any:
+def _each_direction(f: Callable, basis: Flat) -> Any:
     """Stack the values of `f` at all unit vectors."""
     eye = np.eye(basis.size, dtype=basis.dtype)
     parts = [
@@ -194,7 +210,7 @@ def _each_direction(f: Callable, basis: _Flat) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _blocks(rows: Any, outputs: _Flat, inputs: _Flat, many: bool) -> Any:
+def _blocks(rows: Any, outputs: Flat, inputs: Flat, many: bool) -> Any:
     """Return a matrix as the tree of the outputs, with the tree of the inputs in each place."""
     filled: list[Any] = [None] * len(outputs.leaves)
     for k, part in zip(outputs.places, outputs.split(rows), strict=True):

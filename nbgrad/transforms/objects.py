@@ -12,11 +12,19 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..complex import is_complex
 from ..core.array import Array
 from ..errors import ArgumentTypeError
 from ..runtime.kinds import is_a
 
 NUMBERS = (Array, np.ndarray, float, int, np.generic)
+
+
+def is_number(x: Any) -> bool:
+    """Whether x is one leaf: an array or a number, but no complex one, which has two parts."""
+    return isinstance(x, NUMBERS) and (type(x) is float or not is_complex(x))
+
+
 _OPAQUE = (*NUMBERS, str, bytes, type, FunctionType, type(None))
 # The types of most leaves, none of which is an object with attributes to differentiate.
 COMMON = {np.ndarray, float, int, bool, str, np.float64, FunctionType, type(None)}

@@ -1,13 +1,14 @@
 """Reverse mode: `gradient`, `grad`, `value_and_grad`, `vjp`, `elementwise_grad`."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from types import FunctionType
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from ..complex import is_complex
 from ..core.array import Array
 from ..core.primitive import shape_of
 from ..core.remade import Remade
@@ -16,6 +17,7 @@ from ..values import backward
 from ..values.operands import ones
 from ..values.tracked import TrackedArray
 from . import direct, trees
+from .holomorphic import complex_leaves, complex_result, derived
 from .run import Run, array_leaves, fitted, with_aux
 from .state import kept
 from .transformed import Parameters, Result, takes_argnum, transformed
@@ -45,15 +47,27 @@ def gradient(f: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
 
 @overload
 def grad(
-    f: Callable[Parameters, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+    f: Callable[Parameters, Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    holomorphic: bool = False,
 ) -> Callable[Parameters, Any]: ...
 @overload  # for functions with several signatures, as ufuncs have
 def grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+    f: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]: ...
 @takes_argnum
 def grad(
-    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+    f: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that computes the gradient of `f` with respect to argument `argnums`.
 
@@ -61,13 +75,23 @@ def grad(
     returns `(value, aux)` and the new function `(gradient, aux)`. It can be differentiated again:
     `grad(grad(f))`. It raises as `gradient` does.
 
+    With `holomorphic`, f is a holomorphic function of complex arguments with a complex result, and
+    the derivative is f'(z). Otherwise a complex argument gets the direction of steepest ascent,
+    df/dx + i df/dy.
+
     Arrays that `f` tracks itself are constants. If an argument is tracked, or `f` closes over a
     tracked array, the gradient is tracked, and can be differentiated with respect to that array.
 
     >>> float(nbgrad.grad(nbgrad.grad(np.tanh))(0.5)).__round__(6)
     -0.726862
+    >>> nbgrad.grad(lambda z: z**3, holomorphic=True)(1.0 + 1.0j)
+    np.complex128(6j)
     """
     trees.require_function("gradient", f)
+    if holomorphic:
+        return derived(
+            "gradient", partial(grad, argnums=argnums, has_aux=has_aux), f, argnums, has_aux
+        )
     positions = positions_of("gradient", argnums)
 
     @transformed(grad, f, argnums, has_aux)
@@ -138,6 +162,8 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
     def slope_of(*args, **options):
         places = existing("elementwise_grad", argnums, positions, len(args))
         run = Run("elementwise_grad", f, args, places, options)
+        if any(map(is_complex, complex_leaves(run.result))):
+            raise complex_result("elementwise_grad")
         outputs, _ = array_leaves("elementwise_grad", run.result)
         slope = run.pull(outputs, [ones_like(out) for out in outputs])[0]
         del outputs
@@ -283,6 +309,8 @@ def _scalar_of(op: str, run: Run, out: Any) -> Any:
             f"{op}: the function gave {type(out).__name__}, not an array; return one number, "
             "such as np.sum(...)" + ("; return the rest with has_aux" if type(out) is tuple else "")
         )
+    if is_complex(out):
+        raise complex_result(op)
     if (out.aval.size if isinstance(out, Array) else prod(np.shape(out))) != 1:
         raise NotScalarError(
             f"{op}: the function gave an array of shape {shape_of(out)}; a gradient needs one "

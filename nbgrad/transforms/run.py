@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..complex import is_complex
 from ..core.array import Array
 from ..core.primitive import level_for, new_level, shape_of
 from ..errors import (
@@ -27,7 +28,7 @@ from ..values.track import leaf_of
 from ..values.tracked import TrackedArray, below
 from . import constant, trees
 from .direct import callee
-from .objects import NUMBERS
+from .objects import is_number
 from .state import State, require_open
 
 _PLAIN = np.ndarray
@@ -137,7 +138,7 @@ class Run:
     def plain(self, tree: Any) -> Any:
         """Return a result without this run's level, unless it depends on earlier tracked arrays."""
         level = self.level + self.closed
-        if isinstance(tree, NUMBERS):
+        if is_number(tree):
             return trees.released(tree, level)
         leaves, rebuild = trees.flatten(tree)
         return rebuild([trees.released(x, level) for x in leaves])
@@ -146,7 +147,7 @@ class Run:
         """Note whether a result depends on arrays of this level that existed before the run."""
         if self.closed or not graph.Leaf.tracked:
             return
-        leaves = [tree] if isinstance(tree, NUMBERS) else trees.flatten(tree)[0]
+        leaves = [tree] if is_number(tree) else trees.flatten(tree)[0]
         roots = [own.node for x in leaves if (own := self.own(x)) is not None]
         earlier = [*graph.before(roots, self.started)]
         if earlier:
@@ -263,8 +264,10 @@ def fitted(op: str, what: str, value: Any, like: Sequence, tree: Any) -> list[An
     """Check a tangent or cotangent against `tree`, whose leaves are `like`, and return its leaves;
     static leaves are ignored. Raises TypeError for another structure or dtype, DimensionMismatch
     for another shape."""
-    if isinstance(value, NUMBERS) and isinstance(tree, NUMBERS):
+    if is_number(value) and is_number(tree):
         return [_fit(op, what, value, like[0])]
+    if is_number(value) and is_complex(tree):
+        value = value * (1 + 0j)
     if not trees.same_structure(value, tree):
         raise StructureMismatch(
             f"{op}: the {what} nests as {trees.describe(value)}, and must nest as "

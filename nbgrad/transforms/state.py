@@ -18,7 +18,7 @@ from ..core.remade import Wrapper
 from ..errors import ArgumentTypeError
 from ..runtime.kinds import is_a
 from . import trees
-from .objects import COMMON, NUMBERS, conceals
+from .objects import COMMON, conceals, is_number
 
 
 class State:
@@ -31,16 +31,14 @@ class State:
     __slots__ = ("_parts", "_rebuild", "leaves")
 
     def __init__(self, tree: Any, path: tuple = (), cycles: list | None = None):
-        if isinstance(tree, NUMBERS):
+        if is_number(tree):
             self.leaves, self._rebuild, self._parts = [tree], itemgetter(0), None
             return
         cycles = [] if cycles is None else cycles
         holds = lambda x: trees.is_differentiable(x) or _part(x, path, cycles) is not None  # noqa: E731
         contents, self._rebuild = trees.flatten(tree, holds)
         # For each leaf of the containers, the state of a function and its constructor, or None.
-        parts = [
-            None if isinstance(leaf, NUMBERS) else _part(leaf, path, cycles) for leaf in contents
-        ]
+        parts = [None if is_number(leaf) else _part(leaf, path, cycles) for leaf in contents]
         self._parts = parts if any(parts) else None
         self.leaves = contents
         if self._parts:
@@ -75,7 +73,7 @@ class State:
 def kept(tree: Any) -> Any:
     """Copy the plain arrays of a tree and of the states of its functions. Values that outlive a
     call are copied, since the caller may write to its arrays later."""
-    if isinstance(tree, NUMBERS):
+    if is_number(tree):
         return tree.copy() if is_a(tree, np.ndarray) else tree
     if isinstance(tree, types.FunctionType) and not tree.__closure__:
         return tree

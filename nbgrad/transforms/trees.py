@@ -1,35 +1,29 @@
 """Pytrees: flattening of nested dicts, lists, tuples, named tuples, dataclasses, objects of plain
 classes that hold floats, and registered classes."""
 
-import contextlib
 import dataclasses
-import functools
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import numpy as np
 
-from ..compiler.forks import fork_safe
+from ..complex import is_complex, lifted
 from ..core import primitive as core
 from ..core.array import Array
 from ..core.fillable import plain
 from ..errors import ArgumentTypeError
 from ..runtime.kinds import is_a
 from ..values.tracked import TrackedArray, below
-from .objects import COMMON, NUMBERS, Held, construct, is_float, opened
+from .objects import COMMON, Held, is_float, is_number, opened
+from .registered import NAMESPACE, chosen, complex_of, loaded_optree, register_dataclasses
+from .registered import register as register
 
-NAMESPACE = "nbgrad"
-_registering = fork_safe(threading.Lock())
-_chosen: dict[type, tuple[str, ...]] = {}  # classes registered with `fields`
 is_differentiable = is_float
 
 
 def no_floats(leaves: Iterable[Any]) -> str:
     """Return the message for a tree in which no leaf can be differentiated."""
-    if any(is_a(x, (complex, np.ndarray, np.generic)) and np.iscomplexobj(x) for x in leaves):
-        return "complex numbers are not supported: use the real and imaginary parts"
     return "all but floats are static, so write 2.0 for 2 or convert the array to float64"
 
 
@@ -41,12 +35,14 @@ def flatten(
     Objects of plain classes are flattened if `holds` is true of one of their leaves. For arrays,
     numbers, and lists and tuples of them, optree is not imported.
     """
-    if isinstance(tree, NUMBERS):
+    if is_number(tree):
         return [plain(tree)], lambda leaves: leaves[0]
+    if is_complex(tree):
+        return [*lifted(tree).parts], complex_of
     leaves: list[Any] = []
     if (shape := _lists(tree, leaves)) is not None:
         return leaves, lambda new: _filled(shape, iter(new))
-    optree = _optree()
+    optree = loaded_optree()
     leaves, spec = _flat(tree, holds)
     return leaves, lambda new: optree.tree_unflatten(spec, cast(Any, new))
 
@@ -54,9 +50,12 @@ def flatten(
 def _lists(tree: Any, leaves: list[Any]) -> tuple | None:
     """Return the structure of nested lists and tuples of arrays and numbers, or of empty dicts, and
     add their leaves to `leaves`. None for any other tree."""
-    if isinstance(tree, NUMBERS):
+    if is_number(tree):
         leaves.append(plain(tree))
         return ()
+    if is_complex(tree):
+        leaves += lifted(tree).parts
+        return (complex_of, (), ())
     kind = type(tree)
     if kind is not list and kind is not tuple and (kind is not dict or tree):
         return None
@@ -80,16 +79,20 @@ def _flat(tree: Any, holds: Callable[[Any], bool] = is_float) -> tuple[list[Any]
     """Return the leaves of `tree` and its `PyTreeSpec`; plain objects are flattened."""
     leaves, spec = _of_containers(tree)
     if (new := opened(leaves, _containers, holds)) is not leaves:
-        leaves, spec = _of_containers(_optree().tree_unflatten(spec, cast(Any, new)))
+        leaves, spec = _of_containers(loaded_optree().tree_unflatten(spec, cast(Any, new)))
     return leaves, spec
 
 
 def _of_containers(tree: Any) -> tuple[list[Any], Any]:
     """Return the leaves and the `PyTreeSpec` of nested containers. Dataclasses are registered when
     they are seen first; other objects are leaves."""
-    leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
+    optree = loaded_optree()
+    leaves, spec = optree.tree_flatten(tree, none_is_leaf=True, namespace=NAMESPACE)
+    if any(map(is_complex, leaves)):
+        pairs = [lifted(leaf) for leaf in leaves]
+        return _of_containers(optree.tree_unflatten(spec, cast(Any, pairs)))
     if not COMMON.issuperset(map(type, leaves)):
-        if _register_dataclasses(leaves):
+        if register_dataclasses(leaves):
             return _of_containers(tree)
         leaves = [plain(leaf) for leaf in leaves]
     return leaves, spec
@@ -97,22 +100,12 @@ def _of_containers(tree: Any) -> tuple[list[Any], Any]:
 
 def _containers(tree: Any) -> tuple[list[Any], Callable]:
     leaves, spec = _of_containers(tree)
-    return leaves, lambda new: _optree().tree_unflatten(spec, cast(Any, new))
-
-
-@functools.cache
-def _optree() -> Any:
-    import optree
-
-    held: Any = Held
-    with contextlib.suppress(ValueError):  # by another thread
-        optree.register_pytree_node(held, held.parts, held.built, namespace=NAMESPACE)
-    return optree
+    return leaves, lambda new: loaded_optree().tree_unflatten(spec, cast(Any, new))
 
 
 def is_constant(x: Any) -> bool:
     """Return whether a leaf belongs to the structure: None, a string, a function."""
-    return x is None or isinstance(x, str) or (callable(x) and not isinstance(x, NUMBERS))
+    return x is None or isinstance(x, str) or (callable(x) and not is_number(x))
 
 
 def flatten_values(
@@ -150,7 +143,7 @@ def key_paths(tree: Any) -> list[tuple]:
 
 def same_structure(a: Any, b: Any) -> bool:
     """Return whether two trees have the same structure."""
-    if isinstance(a, NUMBERS) and isinstance(b, NUMBERS):
+    if is_number(a) and is_number(b):
         return True
     lists = _lists([a], []), _lists([b], [])
     if None in lists:  # other leaves or containers: of both the same description is compared
@@ -160,98 +153,15 @@ def same_structure(a: Any, b: Any) -> bool:
 
 def describe(tree: Any) -> str:
     """Return a short description of the structure of `tree`, for messages."""
-    if isinstance(tree, NUMBERS):
+    if is_number(tree):
         return "one array"
     text = str(_flat([tree])[1]).removeprefix("PyTreeSpec([").partition("], NoneIsLeaf")[0]
     return text if len(text) < 120 else f"{text[:120]}..."
 
 
-def register(cls: type | None = None, *, fields: Sequence[str] | None = None) -> Any:
-    """Register `cls` as a pytree, whose children are attributes. It can be used as a decorator.
-
-    Arguments:
-        cls: any class. Dataclasses need no registration, nor do plain classes whose objects hold
-            floats and are copied by their attributes.
-        fields: the attributes that hold arrays, or nested containers of them; None means all of
-            `__dict__`. The other attributes are static, in dataclasses derived from this one too.
-
-    New instances are made without calling `__init__`.
-
-    Raises:
-        TypeError: `cls` is no class, or is registered already.
-
-    >>> @nbgrad.register
-    ... class Line:
-    ...     def __init__(self, slope, shift):
-    ...         self.slope, self.shift = slope, shift
-    >>> nbgrad.grad(lambda line, x: line.slope * x + line.shift)(Line(2.0, 1.0), 3.0).slope
-    np.float64(3.0)
-    """
-    if cls is None:
-        return lambda kind: register(kind, fields=fields)
-    if not isinstance(cls, type):
-        raise ArgumentTypeError(
-            f"register: a {type(cls).__name__} is no class; pass the class itself"
-        )
-    chosen = None if fields is None else tuple(fields)
-    try:
-        _register(cls, lambda x: chosen if chosen is not None else tuple(vars(x)))
-    except ValueError:
-        raise ArgumentTypeError(f"register: {cls.__name__} is registered already") from None
-    if chosen is not None:
-        _chosen[cls] = chosen
-    return cls
-
-
-def _register_dataclasses(leaves: Iterable[Any]) -> bool:
-    """Register the dataclasses among `leaves`. Return whether there were any."""
-    kinds = {type(leaf) for leaf in leaves if dataclasses.is_dataclass(leaf)} - {type}
-    for cls in kinds:
-        names = _fields_of(cls)
-        with _registering:
-            try:
-                _register(cls, lambda x, names=names: names)
-            except ValueError:  # by another thread
-                continue
-            if _carried(cls):
-                _chosen[cls] = names
-    return bool(kinds)
-
-
-def _fields_of(cls: Any) -> tuple[str, ...]:
-    """Return the fields of a dataclass without those that are static in a base class."""
-    carried = _carried(cls)
-    return tuple(field.name for field in dataclasses.fields(cls) if field.name not in carried)
-
-
-def _carried(cls: Any) -> set[str]:
-    """Return the static fields of the base classes that were registered with `fields`."""
-    return {
-        field.name
-        for base in cls.__mro__[1:]
-        if base in _chosen and hasattr(base, "__dataclass_fields__")
-        for field in dataclasses.fields(base)
-        if field.name not in _chosen[base]
-    }
-
-
-def _register(cls: type, names_of: Callable[[Any], tuple[str, ...]]) -> None:
-    optree = _optree()
-
-    def flat(x: Any) -> tuple:
-        names = names_of(x)
-        rest = {k: v for k, v in getattr(x, "__dict__", {}).items() if k not in names}
-        return [getattr(x, name) for name in names], _Rest(names, rest), names
-
-    def built(about: "_Rest", children: Iterable[Any]) -> Any:
-        return construct(cls, [*about.names, *about.rest], [*children, *about.rest.values()])
-
-    optree.register_pytree_node(cast(Any, cls), flat, cast(Any, built), namespace=NAMESPACE)
-
-
 def is_leaf(x: Any) -> bool:
     """Return whether `x` is a leaf, not a container."""
-    if isinstance(x, NUMBERS):
+    if is_number(x):
         return True
     leaves, _ = flatten(x)
     return len(leaves) == 1 and leaves[0] is x
@@ -262,37 +172,14 @@ def data_fields(x: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     no dataclass, not registered with fields, and no plain object that holds floats."""
     if isinstance(x, type):
         return None
-    chosen = _chosen.get(type(x))
-    if chosen is not None:
-        return chosen, tuple(name for name in getattr(x, "__dict__", ()) if name not in chosen)
+    names = chosen.get(type(x))
+    if names is not None:
+        return names, tuple(name for name in getattr(x, "__dict__", ()) if name not in names)
     if not dataclasses.is_dataclass(x):
         held = opened([x], _containers, is_float)[0]
         return (held.names, ()) if isinstance(held, Held) else None
     names = tuple(field.name for field in dataclasses.fields(x))
     return (names, ()) if set(getattr(x, "__dict__", names)) == set(names) else None
-
-
-class _Rest:
-    """The static attributes of an object, as a part of its structure: two are equal if the values
-    are identical or equal."""
-
-    __slots__ = ("names", "rest")
-
-    def __init__(self, names: tuple[str, ...], rest: dict[str, Any]):
-        self.names, self.rest = names, rest
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Rest) or self.names != other.names:
-            return False
-        mine, theirs = self.rest, other.rest
-        return mine.keys() == theirs.keys() and all(
-            mine[k] is theirs[k]
-            or (type(mine[k]) is type(theirs[k]) and bool(np.all(mine[k] == theirs[k])))
-            for k in mine
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.names, tuple(sorted(self.rest))))
 
 
 def require_function(op: str, f: Any) -> None:
@@ -318,7 +205,7 @@ def level_above(*values: Any) -> AbstractContextManager:
 def _leaves(values: Sequence[Any]) -> list[Any]:
     found = []
     for value in values:
-        if isinstance(value, NUMBERS):
+        if is_number(value):
             found.append(value)
         else:
             found += flatten(value)[0]

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..complex import ComplexArray, is_complex, lifted
 from ..core.array import Array
 from ..core.memory import make_mutable
 from ..core.primitive import current_level
@@ -21,12 +22,13 @@ def track(x: Any, name: str = "", *, copy: bool = True) -> TrackedArray:
     """Make a leaf of the graph: an array with a gradient.
 
     Arguments:
-        x: a number or anything that `np.asarray` takes, of real numbers. Integers and bools become
-            float64, float32 stays. A tracked array is returned as it is.
+        x: a number or anything that `np.asarray` takes. Integers and bools become float64, float32
+            stays. Of complex numbers it makes a `ComplexArray`, of two leaves. A tracked array is
+            returned as it is.
         name: shown by `repr`, `print_tree` and errors.
         copy: False shares the memory of a contiguous float array, at the caller's risk.
 
-    Raises TypeError for complex numbers, objects and strings.
+    Raises TypeError for objects and strings.
 
     >>> x = nbgrad.track(2.0, "x")
     >>> x
@@ -35,9 +37,21 @@ def track(x: Any, name: str = "", *, copy: bool = True) -> TrackedArray:
     Leaf.tracked = True
     if type(x) is np.ndarray and x.dtype in FLOATS and copy:
         return tracked.make_leaf(x.copy(), name, current_level())
-    if isinstance(x, Array):
+    if isinstance(x, (Array, ComplexArray)):
         return cast(TrackedArray, x)
+    if is_complex(x):
+        return cast(TrackedArray, _complex_leaf(x, name))
     return tracked.make_leaf(float_array(x, copy), name, current_level())
+
+
+def _complex_leaf(x: Any, name: str) -> ComplexArray:
+    """Two leaves, the real and the imaginary part."""
+    return ComplexArray(
+        *(
+            track(part, f"{name}.{which}" if name else "")
+            for which, part in zip(("real", "imag"), lifted(x).parts, strict=True)
+        )
+    )
 
 
 def leaf_of(x, level: int) -> TrackedArray:

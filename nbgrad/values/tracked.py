@@ -22,6 +22,7 @@ from ..core.primitive import Aval, Primitive, bind
 from ..core.steps import Index
 from ..eager import plans as eager
 from ..eager.elementwise import ElementwisePlan
+from ..errors import ComplexError
 from ..rules.families import ufunc_primitives
 from ..rules.index import slice_plan
 from . import backward, gradients, graph, operands, released, writing
@@ -133,7 +134,7 @@ class TrackedArray(GraphArray):
             if primitive is not None:
                 try:
                     return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
-                except errstate.Asked:
+                except (errstate.Asked, ComplexError):
                     pass
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 

@@ -20,7 +20,7 @@ X = np.array([1.0, 2.0, 3.0, 0.5])
 T = np.arange(4.0)
 S = scipy.sparse.csr_matrix(np.eye(4))
 SOLVED, STEPS, CURVE, FILTER, PAIRS, SPARSE = (
-    "custom_rule", r"nbgrad\.scan", r"np\.interp", r"np\.convolve", r"np\.linalg\.norm", "sparse",
+    "custom_rule", r"nbgrad\.scan", r"np\.interp", r"np\.convolve|nbgrad\.scipy\.signal", r"np\.linalg\.norm", "sparse",
 )  # fmt: skip
 optimize, integrate, interpolate = scipy.optimize, scipy.integrate, scipy.interpolate
 
@@ -39,9 +39,6 @@ CALLS: dict[str, tuple[Callable, str]] = {
         lambda x: optimize.least_squares(lambda r: r - x, np.ones(4)).x, SOLVED,
     ),
     "optimize.curve_fit": (lambda x: optimize.curve_fit(lambda t, a: a * t, T, x)[0], SOLVED),
-    "sparse @": (lambda x: S @ x, SPARSE),
-    "@ sparse": (lambda x: x @ S, SPARSE),
-    "sparse.csr_matrix.dot": (lambda x: S.dot(x), SPARSE),
     "sparse.linalg.spsolve": (lambda x: scipy.sparse.linalg.spsolve(S.tocsc(), x), SPARSE),
     "interpolate.interp1d": (lambda x: interpolate.interp1d(T, x)(1.5), CURVE),
     "interpolate.interp1d at": (lambda x: interpolate.interp1d(T, T)(x), CURVE),

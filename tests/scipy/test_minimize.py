@@ -7,7 +7,7 @@ from scipy.optimize import rosen_der
 from scipy_problems import START, Counted, Wave, both_tiers, ridge, rosen
 
 import nbgrad
-from nbgrad import DimensionMismatch, TraceError, UntrackedError
+from nbgrad import DimensionMismatch, TraceError
 from nbgrad.errors import StructureMismatch
 from nbgrad.scipy import minimize
 
@@ -202,10 +202,6 @@ class TestMinimize:
             minimize(rosen, {"n": 3})
         with pytest.raises(AttributeError, match=r"nbgrad\.at\(x\)\[i\].*\(test_minimize"):
             minimize(lambda x: np.sum(x.at[0].set(1.0)), np.ones(2), method="Nelder-Mead")
-        with pytest.raises(UntrackedError, match=r"\.data"):
-            minimize(rosen, nbgrad.track(START))
-        with pytest.raises(UntrackedError):
-            nbgrad.grad(lambda a: minimize(lambda x: np.sum((x - a) ** 2), [1.0]).x[0])(1.0)
         with pytest.raises(TraceError, match=r"np\.where"):
             minimize(lambda x: x[0] if x[0] > 0 else x[1], [1.0, 2.0], compile=True)
         with pytest.raises(ValueError, match="Unknown solver"):

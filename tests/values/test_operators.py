@@ -91,8 +91,8 @@ def test_signs_and_rounding():
     np.testing.assert_allclose(round(x, 1).data, [-1.3, 2.5])
 
 
-@pytest.mark.parametrize("other", ["text", None, {}, 1j, np.array(1j), np.array([None, "a"])])
-def test_operands_that_are_no_real_numbers_are_refused(other):
+@pytest.mark.parametrize("other", ["text", None, {}, np.array([None, "a"])])
+def test_operands_that_are_no_numbers_are_refused(other):
     for operate in (operator.add, operator.mul):
         with pytest.raises(TypeError):
             operate(track([1.0, 2.0]), other)

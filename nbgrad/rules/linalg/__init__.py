@@ -5,6 +5,7 @@
 from . import (
     banded,
     cholesky,
+    compressed,
     decompositions,
     einsum,
     matmul,
@@ -12,6 +13,8 @@ from . import (
     matrix_functions,
     products,
     singular,
+    sparse_operands,
+    sparse_systems,
     sylvester,
     symmetric,
     systems,

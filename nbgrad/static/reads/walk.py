@@ -333,6 +333,8 @@ def _is_operator(name: str) -> bool:
 def _is_read_whole(kind: type) -> bool:
     """Whether attributes of a class are read by code that is not walked."""
     module = kind.__module__.partition(".")[0]
+    if kind.__module__.startswith("scipy.sparse."):  # operands of products
+        return True
     return is_ours(module) or module in ("collections", "types", "dataclasses")
 
 

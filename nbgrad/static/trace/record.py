@@ -12,7 +12,7 @@ from ...core.array import Array
 from ...core.memory import Argument
 from ...core.primitive import Aval, Primitive, new_level
 from ...core.symbols import Builder, Symbol, aval_of, recording, symbol_of
-from ...errors import CapturedError, RecordingWarning, TraceError, require_unmasked
+from ...errors import CapturedError, ComplexError, RecordingWarning, TraceError, require_unmasked
 from ...kernels.shapes import require_axes
 from ...rules.arithmetic import copy
 from ...rules.dtypes import known
@@ -113,10 +113,12 @@ class Recorder(Builder):
         return self.captured.symbol_for(array, self._new_capture)
 
     def _new_capture(self, array: np.ndarray) -> Symbol:
+        if array.dtype.kind == "c":
+            raise ComplexError(f"an array of {array.dtype} meets real ones in a compiled function")
         if array.dtype.kind not in "fiub":
             raise CapturedError(
                 f"an array of {array.dtype} is captured: compiled functions know floats, "
-                "integers and bools; write complex numbers as two real arrays"
+                "integers and bools"
             )
         require_axes(array.shape, "compile: a captured array")
         return self.input(Aval.of(array.shape, known(array.dtype)))

@@ -8,8 +8,8 @@ import numpy as np
 from ..core.array import Array
 from ..errors import DimensionMismatch, NoFloatError, require_unmasked
 from ..runtime.kinds import is_a
-from ..transforms import trees
-from ..transforms.calls import Part
+from . import trees
+from .calls import Part
 
 
 def ravel(tree: Any) -> tuple[Any, "Unravel"]:

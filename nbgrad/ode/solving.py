@@ -1,0 +1,265 @@
+"""`solve`: initial value problems of ordinary differential equations."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.primitive import shape_of
+from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch, StaticError
+from ..rules.layout import given
+from ..transforms import trees
+from .captured import lifted
+from .events import located
+from .paths import Event, Path, path_of
+from .problem import METHODS, Nest, Problem, numbers, plain_of, problem_of
+from .solution import Solution
+
+__all__ = ["solve"]
+
+
+def solve(
+    f: Callable, t_span: Sequence, y0: Any, *, args: Any = (), method: str = "RK45",
+    t_eval: Any = None, events: Any = None, dense_output: bool = False, rtol: float = 1e-3,
+    atol: Any = 1e-6, max_step: float = np.inf, first_step: float | None = None,
+    gradient: str = "discrete",
+) -> Solution:  # fmt: skip
+    """Solve the initial value problem dy/dt = f(t, y, *args), y(t0) = y0.
+
+    Arguments:
+        f: a function `f(t, y, *args)` that returns the derivative of the state, of its structure
+            and shapes. It may be a NumPy function, a Numba function or a compiled function.
+        t_span: the times t0 and t1 of the beginning and the end; t1 may be smaller.
+        y0: the state at t0, an array (n,), a number, or nested dicts, lists and tuples of arrays.
+        args: arguments of f, numbers and arrays, which may be nested; one that is no tuple is the
+            only argument.
+        method: "RK45" (or "DOP5", Dormand and Prince, order 5 with error estimate of order 4),
+            "Rosenbrock" (RODAS, order 4, for stiff equations, with the exact Jacobian of f), or
+            "RK4" (steps of one size, which is at most `max_step`).
+        t_eval: the times (m,) at which the solution is returned, in order. By default the ends of
+            steps, whose number only eager code can know.
+        events: a function `event(t, y, *args)` that returns a number, or a list of them, whose
+            roots are located. With the attribute `terminal`, True or a number of roots, it ends the
+            integration; `direction` is the sign of the slope at roots that count.
+        dense_output: whether `sol` of the result is a function of time.
+        rtol, atol: the error of a step is at most `atol + rtol * abs(y)`; atol may be an array (n,).
+        max_step, first_step: the largest and the first step size.
+        gradient: "discrete": derivatives of the steps that were taken, exact for these. "adjoint":
+            reverse mode integrates the adjoint equation, which takes memory for the states at
+            `t_eval` only, and has errors of the size of the tolerances.
+
+    Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable in
+    y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
+    and the states of events, by the implicit function theorem. The control of step sizes is not
+    differentiated: steps have constant sizes. Values that f captures are constants.
+
+    Raises:
+        ArgumentError: an unknown method, tolerances that are not positive, times that are not in
+            order or not in `t_span`.
+        ComplexError, DimensionMismatch: a complex state, a state of several axes as a vector, or f
+            returns another shape.
+        StepsError: the step size became too small: the tolerances cannot be reached, the solution
+            has a pole, or f returns nan.
+        StaticError: a compiled function, or one under `vmap`, without `t_eval`, or with events.
+
+    >>> def decay(t, y, rate):
+    ...     return -rate * y
+    >>> def end(rate):
+    ...     return nbgrad.ode.solve(
+    ...         decay, (0.0, 1.0), np.ones(1), args=(rate,), t_eval=[1.0], rtol=1e-9, atol=1e-9
+    ...     ).y[0, -1]
+    >>> float(nbgrad.grad(end)(2.0)).__round__(6)  # -exp(-2)
+    -0.135335
+    """
+    trees.require_function("ode.solve", f)
+    state, y, t0, t1, atol = _start(y0, t_span, atol, method)
+    args = args if isinstance(args, tuple) else (args,)
+    options = _options(method, t0, t1, rtol, first_step, max_step)
+    f, captured = lifted(f)
+    inner = (*args, tuple(captured.values())) if captured else args
+    problem = problem_of(f, method, state, inner)
+    leaves = problem.leaves(inner)
+    problem.look(t0, y, leaves)
+    if gradient not in ("discrete", "adjoint"):
+        raise ArgumentError(f'ode.solve: gradient={gradient!r}: use "discrete" or "adjoint"')
+    at: Any = partial(_states, problem, t0, t1, y, options, atol, leaves)
+    if gradient == "adjoint":
+        from .adjoint import states_by_adjoint
+
+        at = partial(states_by_adjoint, problem, t0, t1, y, options, atol, leaves)
+    if t_eval is not None:
+        t_eval = _times(t_eval, t0, t1)
+    if events is None and not dense_output and t_eval is not None:
+        return Solution(t_eval, _tree(problem, at(t_eval)))
+    known = [plain_of(x) for x in (t0, t1, y, *leaves)]
+    if any(x is None for x in known):
+        raise StaticError(
+            "ode.solve: the number of steps and events depends on values that are not known while "
+            "the function is recorded or batched: pass t_eval, and neither events nor dense_output"
+        )
+    every = () if events is None else events if isinstance(events, (list, tuple)) else (events,)
+    fixed = _plain_args(args)
+    watched = [Event(each, problem, fixed, i) for i, each in enumerate(every)]
+    if not np.isfinite(float(known[1])) and not any(each.count for each in watched):
+        raise ArgumentError("ode.solve: t_span[1] is infinite: that needs a terminal event")
+    begin, end, start = float(known[0]), float(known[1]), np.asarray(known[2])
+    path = path_of(problem, begin, end, start, options, atol, tuple(known[3:]), watched)
+    is_plain = not any(isinstance(x, Array) for x in (t0, t1, y, t_eval, *leaves))
+    is_plain = is_plain and not any(lifted(each)[1] for each in every)
+    found = located(path, watched, problem, args, leaves, None if is_plain else at)
+    return _solution(problem, path, watched, found, t0, t1, t_eval, at, is_plain, dense_output)
+
+
+def _solution(
+    problem: Problem, path: Path, events: Sequence[Event], found: Any, t0: Any, t1: Any,
+    t_eval: Any, at: Callable, is_plain: bool, dense_output: bool,
+) -> Solution:  # fmt: skip
+    times, states = found
+    if t_eval is None:
+        t = path.times
+        if is_plain:
+            y = path(t[:-1]) if len(path.rows) else np.empty((problem.state.size, 0))
+            y = np.concatenate([y, path.y_end[:, None]], 1)
+        else:
+            last = t1
+            if path.is_stopped:
+                last = times[path.events[-1][0]][-1]
+            inner = t0 + (t[1:-1] - t[0])
+            t = np.concatenate([np.stack([t0]), inner, np.stack([last])]) if len(t) > 1 else t
+            y = at(t)
+    else:
+        t = t_eval
+        if path.is_stopped:
+            sign = 1.0 if path.rows[0, 1] >= 0.0 else -1.0
+            t = t[: int(np.sum(sign * (plain_of(t) - path.t_end) <= 0.0))]
+        y = path(t) if is_plain else at(t)
+    nest = problem.state
+    sol = None
+    if dense_output:
+        plain: Callable = lambda s: nest.tree(path(s))  # noqa: E731
+        sol = plain if is_plain else partial(_dense, nest, at, t0, t1, path.t_end)
+    t_events = y_events = None
+    if events:
+        t_events, y_events = times, [_rows(nest, y) for y in states]
+    return Solution(t, _tree(problem, y), sol, t_events, y_events, path.calls, int(path.is_stopped))
+
+
+def _dense(nest: Nest, at: Callable, t0: Any, t1: Any, t_end: float, s: Any) -> Any:
+    """The states at times in any order."""
+    s = given(s)
+    flat = np.reshape(s, (-1,))
+    order = np.argsort(plain_of(flat), kind="stable")
+    if plain_of(t1) < plain_of(t0):
+        order = order[::-1]
+    back = np.argsort(order)
+    y = at(flat[order])[:, back]
+    return nest.tree(np.reshape(y, (nest.size, *shape_of(s))))
+
+
+def _states(
+    problem: Problem, t0: Any, t1: Any, y: Any, options: Any, atol: Any, leaves: tuple, times: Any
+) -> Any:
+    """The states (n, m) at times, with derivatives of the steps."""
+    found, _ = problem.run(False, t0, t1, y, times, options, atol, leaves)
+    return np.transpose(found)
+
+
+def _tree(problem: Problem, y: Any) -> Any:
+    return problem.state.tree(y)
+
+
+def _rows(nest: Nest, y: Any) -> Any:
+    """The states (k, n) of events: the first axis is that of the events."""
+    return np.transpose(y) if nest.is_vector else nest.tree(y)
+
+
+def _plain_args(args: tuple) -> tuple:
+    leaves, rebuild = trees.flatten(args)
+    return rebuild([plain_of(x) for x in leaves])
+
+
+# -- arguments ------------------------------------------------------------------------------------
+
+
+def _start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any, Any, Any, Any]:
+    """The structure and the vector of the state, the ends, and atol as a vector."""
+    if method not in METHODS:
+        raise ArgumentError(f"ode.solve: method={method!r}: use one of {', '.join(METHODS)}")
+    if isinstance(y0, list) and all(not shape_of(x) for x in y0 if hasattr(x, "__float__")):
+        y0 = given(y0)
+    leaves, rebuild = trees.flatten_values(y0)
+    leaves = [numbers(x, "y0") for x in leaves]
+    if not leaves:
+        raise ArgumentTypeError(f"ode.solve: y0 is {y0!r}: give an array, or a tree of arrays")
+    tree = rebuild(leaves)
+    state = Nest(tree)
+    y = state.vector(tree)
+    if not state.size:
+        raise ArgumentError("ode.solve: the state y0 has no elements")
+    if len(t_span) != 2:
+        raise ArgumentError(f"ode.solve: t_span has {len(t_span)} times: give (t0, t1)")
+    t0, t1 = (_time(x) for x in t_span)
+    atol = np.asarray(plain_of(given(atol)), float)
+    if atol.ndim and atol.shape != (state.size,):
+        raise DimensionMismatch(
+            f"ode.solve: atol has shape {atol.shape}, and the state has {state.size} elements"
+        )
+    if not np.all(atol >= 0.0):
+        raise ArgumentError("ode.solve: atol must not be negative")
+    return state, y, t0, t1, np.array(np.broadcast_to(atol, (state.size,)))
+
+
+def _time(x: Any) -> Any:
+    x = numbers(x, "t_span")
+    if shape_of(x) != ():
+        raise DimensionMismatch(f"ode.solve: t_span holds shape {shape_of(x)}: give two numbers")
+    if isinstance(x, Array):
+        return x
+    if np.isnan(x):
+        raise ArgumentError("ode.solve: t_span holds nan")
+    return np.float64(x)
+
+
+def _options(
+    method: str, t0: Any, t1: Any, rtol: Any, first_step: Any, max_step: Any
+) -> np.ndarray:
+    """rtol, the first step or 0, the largest one."""
+    rtol = float(plain_of(given(rtol)))
+    if not rtol >= 0.0:
+        raise ArgumentError(f"ode.solve: rtol={rtol} must not be negative")
+    rtol = max(rtol, 100.0 * float(np.finfo(float).eps))  # SciPy's least one
+    most = float(max_step)
+    if not most > 0.0:
+        raise ArgumentError(f"ode.solve: max_step={max_step} must be positive")
+    first = 0.0 if first_step is None else float(first_step)
+    if first_step is not None and not first > 0.0:
+        raise ArgumentError(f"ode.solve: first_step={first_step} must be positive")
+    ends = plain_of(t0), plain_of(t1)
+    if first and None not in ends and first > abs(ends[1] - ends[0]):
+        raise ArgumentError(f"ode.solve: first_step={first_step} is longer than t_span")
+    if method == "RK4":
+        if not np.isfinite(most):
+            raise ArgumentError('ode.solve: method="RK4" needs max_step, the size of its steps')
+        if None not in ends:
+            span = abs(float(ends[1] - ends[0]))
+            most = span / max(1.0, np.ceil(span / most - 1e-9)) or most
+        first = most
+    return np.array([rtol, first, most])
+
+
+def _times(t_eval: Any, t0: Any, t1: Any) -> Any:
+    t_eval = numbers(t_eval, "t_eval")
+    if len(shape_of(t_eval)) != 1:
+        raise DimensionMismatch(
+            f"ode.solve: t_eval has shape {shape_of(t_eval)}: give a vector of times"
+        )
+    times, begin, end = plain_of(t_eval), plain_of(t0), plain_of(t1)
+    if times is not None and begin is not None and end is not None:
+        sign = 1.0 if end >= begin else -1.0
+        if np.any(sign * np.diff(times) < 0.0):
+            raise ArgumentError("ode.solve: t_eval is not in order from t_span[0] to t_span[1]")
+        if np.any(sign * (times - begin) < 0.0) or np.any(sign * (times - end) > 0.0):
+            raise ArgumentError("ode.solve: t_eval holds times outside of t_span")
+    return t_eval
