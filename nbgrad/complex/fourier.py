@@ -16,7 +16,8 @@ from ..rules.dtypes import float_type
 from ..rules.fourier import dft, half_to_real, real_to_half
 from ..rules.layout import given
 from ..rules.surface.cosines import axes_of, resized
-from .pair import complexly, has_complex, is_complex, joined, lifted, parts_of
+from .calls import complexly, has_complex, is_complex
+from .pair import joined, lifted, parts_of
 
 _SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 _PLANES = tuple[Any, Any]

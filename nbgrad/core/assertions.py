@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import coded
+from ..errors import ArgumentError, coded
 from ..runtime.lines import calling_line, is_ours
 from .functions import functions
-from .primitive import Aval, Primitive, bind
+from .primitive import Aval, Primitive, Tracer, bind
 
 
 class Check(NamedTuple):
@@ -66,6 +66,14 @@ class _Holds(Primitive):
 
 
 holds = _Holds("holds")
+
+
+def require(ok: Any, message: str) -> None:
+    """Raise ValueError unless `ok` is true; a compiled program raises it when it runs."""
+    if isinstance(ok, Tracer):
+        bind(holds, ok, error="ValueError", message=coded(message, "NB-VALUE"))
+    elif not ok:
+        raise ArgumentError(message)
 
 
 def _error_of(name: str) -> type[Exception]:

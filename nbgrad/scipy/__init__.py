@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from . import ndimage as ndimage
     from . import signal as signal
     from . import sparse as sparse
+    from . import spatial as spatial
     from . import special as special
     from . import stats as stats
 
@@ -38,8 +39,8 @@ __all__ = [
 ]
 
 _MODULES = (
-    "fft", "integrate", "interpolate", "linalg", "misc", "ndimage", "signal", "sparse", "special",
-    "stats",
+    "fft", "integrate", "interpolate", "linalg", "misc", "ndimage", "signal", "sparse", "spatial",
+    "special", "stats",
 )  # fmt: skip
 
 

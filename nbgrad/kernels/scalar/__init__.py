@@ -16,6 +16,7 @@ from ...ir.functions import declare
 from . import bessel as _bessel
 from . import bessel_j as _bessel_j
 from . import gaussian as _gaussian
+from . import incomplete as _incomplete
 from . import loggamma as _loggamma
 from . import power as _power
 from . import special as _special
@@ -26,6 +27,13 @@ from .bits import fused, like, offset, radd, scalar, select
 from .cube import cbrt
 from .exponential import cosh, exp, exp2, expm1, sigmoid, sigmoid_slope, sinh, tanh
 from .gaussian import erf, erfc, erfcx, log_ndtr, ndtr
+from .incomplete import (
+    beta_parts,
+    betaincinv,
+    gamma_parts,
+    gammaincinv,
+    poisson_quantile,
+)
 from .inverse import arccos, arcsin, arctan, arctan2
 from .logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
 from .loggamma import digamma, is_negative, lgamma, near_digamma, near_lgamma
@@ -97,6 +105,8 @@ __all__ = [
     "bessel_yv",
     "beta",
     "betainc",
+    "betaincinv",
+    "beta_parts",
     "betaln",
     "boxcox",
     "boxcox1p",
@@ -121,6 +131,8 @@ __all__ = [
     "gamma",
     "gammainc",
     "gammaincc",
+    "gammaincinv",
+    "gamma_parts",
     "hurwitz",
     "hypot",
     "inv_boxcox",
@@ -152,6 +164,7 @@ __all__ = [
     "near_tan",
     "offset",
     "power",
+    "poisson_quantile",
     "power_slope",
     "radd",
     "rgamma",
@@ -240,6 +253,7 @@ for _price, _module, _names in (
     (30, _bessel, _bessel.__all__),
     (30, _gaussian, _gaussian.__all__),
     (100, _special, _special.__all__),
+    (200, _incomplete, _incomplete.__all__),
     (30, _power, ("power_slope",)),
 ):
     for _name in _names:

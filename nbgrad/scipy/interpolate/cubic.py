@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from ...core.assertions import require
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError
 from ...linalg import solve_banded
 from ...transforms.trees import register
 from .piecewise import PPoly
-from .points import column, floats, prepared, require
+from .points import column, floats, prepared
 
 
 def _steps(x: Any, y: Any) -> tuple[Any, Any]:

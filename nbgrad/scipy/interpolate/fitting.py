@@ -7,13 +7,14 @@ import scipy.interpolate
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...core.fillable import highest
+from ...core.assertions import require
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError
 from ...kernels import shapes
 from ...linalg import solve_banded
 from ...rules.select import take_along_axis
 from .bsplines import BSpline, basis, made
-from .points import column, floats, require
+from .points import column, floats
 
 __all__ = ["make_interp_spline"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.array import Array
+from ...core.assertions import require
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError
 from ...kernels import shapes
@@ -16,7 +17,7 @@ from ...rules.select import take
 from ...transforms.trees import register
 from .bsplines import basis
 from .fitting import make_interp_spline
-from .points import floats, places, queries, require
+from .points import floats, places, queries
 
 _DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 _METHODS = ("linear", "nearest", *_DEGREES)

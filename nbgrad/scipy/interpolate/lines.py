@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from ...core.assertions import require
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError
 from ...rules.select import take
 from ...transforms.trees import register
 from .fitting import make_interp_spline
-from .points import column, floats, laid_out, places, queries, require
+from .points import column, floats, laid_out, places, queries
 
 _ORDERS = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 _STEPS = ("nearest", "nearest-up", "previous", "next")

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from ...core.assertions import require
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch
 from ...kernels import shapes
 from ...rules.select import take
 from ...transforms.trees import register
-from .points import column, floats, laid_out, places, queries, require
+from .points import column, floats, laid_out, places, queries
 
 
 def _falling(power: int, nu: int) -> float:

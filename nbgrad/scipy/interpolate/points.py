@@ -5,16 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...core.array import Array
-from ...core.assertions import holds
-from ...core.primitive import bind, shape_of
-from ...errors import (
-    ArgumentError,
-    ComplexError,
-    DimensionMismatch,
-    coded,
-    require_unmasked,
-)
+from ...core.assertions import require
+from ...core.primitive import shape_of
+from ...errors import ComplexError, DimensionMismatch, require_unmasked
 from ...rules.layout import given
 from ...rules.select import are_whole
 
@@ -26,14 +19,6 @@ def floats(x: Any, what: str) -> Any:
     if x.dtype.kind not in "biuf":
         raise ComplexError(f"{what} has the dtype {x.dtype}; it must be an array of real numbers")
     return x if x.dtype == np.float64 else x.astype(np.float64)
-
-
-def require(ok: Any, message: str) -> None:
-    """Raise ValueError unless `ok` is true; a compiled program raises it when it runs."""
-    if isinstance(ok, Array):
-        bind(holds, ok, error="ValueError", message=coded(message, "NB-VALUE"))
-    elif not ok:
-        raise ArgumentError(message)
 
 
 def prepared(op: str, x: Any, y: Any, axis: int, slopes: Any = None) -> tuple:
