@@ -13,6 +13,7 @@ from . import hyperbolic as hyperbolic
 from . import layout as layout
 from . import matrices as matrices
 from . import products as products
+from . import spectra as spectra
 from . import sums as sums
 from .calls import has_complex as has_complex
 from .calls import is_complex as is_complex

@@ -12,11 +12,13 @@ import numpy as np
 from ..compiler.front.functions import ArrayType, Constant
 from ..compiler.front.values import named_tuple
 from ..compiler.numba_api import config
+from ..complex import ComplexArray
 from ..core.array import Array
 from ..core.primitive import Proxy, shape_of
 from ..errors import ArgumentTypeError, LoopError, require_unmasked
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
+from .complex_values import complex_kind
 from .signature import Signature
 
 __all__ = ["Bound", "python_function"]
@@ -58,6 +60,8 @@ class Bound:
             if kind is not np.ndarray:
                 require_unmasked(x, self._name)
             dtype, shape = x.dtype, shape_of(x)
+            if dtype.kind == "c":
+                return self._complex(x)
             if dtype not in _KINDS:
                 raise LoopError(
                     f"{self._name}: an argument of dtype {dtype}: derivatives of loops take "
@@ -73,6 +77,8 @@ class Bound:
         if kind is bool or kind is int or kind is float:
             self.leaves.append(x)
             return _PYTHON[kind]
+        if kind is complex or kind is ComplexArray:
+            return self._complex(x)
         if isinstance(x, tuple):
             kinds = tuple([self._kind(each) for each in x])
             return named_tuple(type(x))(kinds) if hasattr(x, "_fields") else kinds
@@ -82,6 +88,17 @@ class Bound:
             f"{self._name}: an argument of type {type(x).__name__}: derivatives of Numba functions "
             f"take numbers, arrays, tuples of them, None, strings and functions{user_line()}"
         )
+
+
+    def _complex(self, x: Any) -> Any:
+        """The type of a complex argument, which is two leaves: its parts."""
+        if getattr(x, "dtype", np.dtype(complex)).itemsize > 16:
+            text = f"{self._name}: an argument of dtype {x.dtype}: convert it to complex128"
+            raise LoopError(f"{text}{user_line()}")
+        real, imag = x.real, x.imag
+        self.leaves += [real, imag]
+        dtype = np.dtype(np.float64) if type(x) is complex else real.dtype.newbyteorder("=")
+        return complex_kind(dtype, shape_of(real))
 
 
 _PYTHON = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.front.values import instance_of
 from ..core.array import Array
 from ..core.primitive import bind, shape_of
 from ..transforms import trees
 from .call import arguments, converted, require_apart
 from .calls import Bound
+from .complex_values import instance_of
 from .packed import derivative
 from .primitive import derived, parts_of
 from .signature import Signature

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 from ..compiler.njit_arguments import answer, given, is_signature, with_numba
 from ..compiler.numba_api import CPUDispatcher, NumbaError
+from ..complex import ComplexArray
 from ..core.array import Array
 from ..core.fillable import Filled
 from ..errors import ArgumentTypeError, NoRuleError
@@ -155,9 +156,9 @@ class SignedNjit(Njit):
 
 
 def _is_array(x: Any) -> bool:
-    return isinstance(x, Array) or (isinstance(x, tuple) and any(map(_is_array, x)))
+    return isinstance(x, (Array, ComplexArray)) or (isinstance(x, tuple) and any(map(_is_array, x)))
 
 
-answer((Array, Filled), call)
+answer((Array, ComplexArray, Filled), call)
 derived.plan_class = CallPlan
 register(CPUDispatcher, on_copies, value_and_gradients, look)

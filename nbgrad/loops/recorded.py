@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compiler.front.arrays import assign, is_array
 from ..compiler.front.calls import record_arrays
+from ..compiler.front.complex_calls import has_complex
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import Array, Known, Method, Value
@@ -29,8 +30,10 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
     if function is np.reshape or getattr(function, "name", "") == "reshape":
         return None  # whether it copies depends on the memory
     if isinstance(function, Method):
-        return _called if is_array(function.holder) else None
-    if not any(map(_has_array, [*operands, *named.values()])):
+        is_recorded = is_array(function.holder) and not has_complex(function.holder)
+        return _called if is_recorded and not any(map(has_complex, operands)) else None
+    every = [*operands, *named.values()]
+    if not any(map(_has_array, every)) or any(map(has_complex, every)):
         return None
     home = str(getattr(function, "__module__", None) or "")
     whole = getattr(function, "__self__", None)

@@ -23,11 +23,12 @@ from ..compiler.front.functions import (
     entry_of,
 )
 from ..compiler.front.syntax import Unsupported
-from ..compiler.front.values import instance_of
+from ..compiler.front.values import Pair
 from ..errors import LoopError
 from ..ir.statements import Address, Call, For, Function, Pointer, PointTo, Raise, Store
 from ..ir.walk import walk
 from ..runtime.gc_freeze import uncollected
+from .complex_values import instance_of, write_back
 from .divisions import with_checked_divisions
 from .status import names_in
 
@@ -73,7 +74,21 @@ class Signature:
                 return instance_of(kind, map(rebuilt, kind))
             return kind.value if hasattr(kind, "value") else next(rest)
 
-        return f(*map(rebuilt, self.kinds))
+        given = list(map(rebuilt, self.kinds))
+        result = f(*given)
+        if self.written and self.has_complex:
+            write_back(self.kinds, tuple(given), leaves)
+        return result
+
+    @cached_property
+    def has_complex(self) -> bool:
+        """Whether an argument is complex."""
+
+        def is_pair(kind: Any) -> bool:
+            is_tuple = isinstance(kind, tuple)
+            return isinstance(kind, Pair) or (is_tuple and any(map(is_pair, kind)))
+
+        return is_pair(self.kinds)
 
     def check_bounds(self, leaves: Sequence) -> None:
         """Raise IndexError for an index out of bounds if the dispatcher does: kernels do not check

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiler.kernel import DISABLED
 from ..runtime.kinds import is_a
-from ..scipy.flat import ravel
+from ..transforms.flat import ravel
 from ..scipy.functions import Flat, Objective
 from ..transforms import value_and_grad
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtra
-from ..scipy.flat import Unravel
+from ..transforms.flat import Unravel
 from ..transforms import trees
 from .diagnostics import ess_bulk, ess_mean, ess_tail, rhat
 from .table import Summary

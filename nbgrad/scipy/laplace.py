@@ -10,7 +10,7 @@ from ..errors import ArgumentError, ArgumentTypeError, MatrixError
 from ..runtime import markup
 from ..runtime.kinds import is_a
 from ..transforms import jacobian, trees
-from .flat import Unravel
+from ..transforms.flat import Unravel
 from .found import Found
 from .functions import Objective, Residuals
 

@@ -9,9 +9,8 @@ from numba.core import types
 
 from .arrays import require
 from .emit import FunctionBuilder
-from .refusals import COMPLEX
 from .syntax import Unsupported
-from .values import INT, Known, Number, Value
+from .values import INT, Complex, Known, Number, Value
 
 __all__ = [
     "FUNCTIONS", "METHODS", "axis_of", "dtype_from", "function_row", "known_of", "method_row",
@@ -47,7 +46,7 @@ def known_of(value: "Value | None", what: str) -> Any:
     """The number of a constant argument."""
     if value is None or isinstance(value, Known):
         return None if value is None else value.value
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, Complex):
         return tuple(known_of(each, what) for each in value)
     raise Unsupported(f"{what} that is not a constant")
 
@@ -86,8 +85,6 @@ def dtype_from(value: "Value | None", default: np.dtype) -> np.dtype:
         dtype = np.dtype(found)
     except TypeError:
         raise Unsupported(f"{found!r} as a dtype") from None
-    if dtype.kind == "c":
-        raise Unsupported(COMPLEX)
     return dtype
 
 

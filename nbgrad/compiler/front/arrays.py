@@ -3,7 +3,7 @@
 import contextlib
 import operator
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -12,10 +12,20 @@ from ...ir.statements import For, Literal, Raise
 from .elements import position, product, row_strides
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import INT, Array, Known, Lazy, Number, Place, Value, rebuilt
-
-if TYPE_CHECKING:
-    from .functions import ArrayResult
+from .values import (
+    INT,
+    Array,
+    Complex,
+    Known,
+    Lazy,
+    Number,
+    Place,
+    Planes,
+    Value,
+    part_dtype,
+    rebuilt,
+    whole,
+)
 
 __all__ = [
     "assign", "broadcast", "count_of", "fill", "fresh", "in_memory", "is_array", "is_one",
@@ -33,7 +43,7 @@ def is_view(value: Value, array: Value) -> TypeGuard[Array]:
     """Whether a value is a part of an array in its memory."""
     if not (isinstance(value, Array) and isinstance(array, Array)):
         return False
-    return value.place.buffer == array.place.buffer
+    return whole(value.place.buffer) == whole(array.place.buffer)
 
 
 def number(length: int) -> Number:
@@ -96,7 +106,9 @@ def lazy(emit: FunctionBuilder, value: Value) -> Lazy:
             lambda indices: emit.load(place, position_of(emit, strides, indices)),
             ((value, True),), cheap=True,
         )  # fmt: skip
-    constant = value if isinstance(value, Known) else emit.settled(emit.typed(value))
+    is_settled = isinstance(value, Known)
+    number = value if isinstance(value, Complex) or is_settled else emit.typed(value)
+    constant = number if is_settled else emit.settled(number)
     return Lazy((), emit.dtype(constant), lambda indices: constant, cheap=True)
 
 
@@ -212,7 +224,7 @@ def assign(
     if not target.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
     emit.writes.note(target.place.buffer)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, Complex):
         raise Unsupported("assignment of a tuple to a part of an array")
     _, (value,) = broadcast(emit, [lazy(emit, value)], target.shape)
     if not in_order and not all(
@@ -224,7 +236,7 @@ def assign(
 
 def _is_safe(target: Array, source: Array, aligned: bool) -> bool:
     """Whether elements of a target may be set while those of a source are read."""
-    if target.place.buffer != source.place.buffer:
+    if whole(target.place.buffer) != whole(source.place.buffer):
         return True
     if not aligned or target.place.at != source.place.at:
         return False
@@ -235,14 +247,19 @@ def _is_safe(target: Array, source: Array, aligned: bool) -> bool:
     return [x.operand for x in target.strides] == [x.operand for x in source.strides]
 
 
-def returned_array(emit: FunctionBuilder, name: str, value: Value) -> "ArrayResult":
+def returned_array(emit: FunctionBuilder, name: str, value: Value) -> Any:
     """Write an array that is returned into an array of the caller."""
     from .functions import ArrayResult, ArrayType  # which builds functions
 
     found = lazy(emit, value)
-    shape = tuple(Number(f"{name}_n{i}", INT, True) for i in range(len(found.shape)))
-    for length, given in zip(found.shape, shape, strict=True):
-        same = emit.operation(operator.eq, length, given)
-        require(emit, same, "the array for a result has another shape")
+    names = [name, f"{name}.imag"] if found.dtype.kind == "c" else [name]
+    for each in names[::-1]:
+        shape = tuple(Number(f"{each}_n{i}", INT, True) for i in range(len(found.shape)))
+        for length, given in zip(found.shape, shape, strict=True):
+            same = emit.operation(operator.eq, length, given)
+            require(emit, same, "the array for a result has another shape")
     fill(emit, Array(Place(name, found.dtype), shape), found)
-    return ArrayResult(name, ArrayType(found.dtype, len(shape)))
+    if found.dtype.kind != "c":
+        return ArrayResult(name, ArrayType(found.dtype, len(shape)))
+    kind = ArrayType(part_dtype(found.dtype), len(shape))
+    return Planes(ArrayResult(each, kind) for each in names)

@@ -13,17 +13,18 @@ from ...ir.walk import walk
 from . import arithmetic as arithmetic
 from .arrays import in_memory, is_array
 from .binding import bound, python_function, stand_in
+from .complex_numbers import is_complex
 from .elementwise import each_element
 from .emit import FunctionBuilder
 from .functions import Entry, array_results, entry_of, flattened, type_of
 from .nested import Inner
 from .overloads import definition
-from .refusals import described
+from .refusals import described, real_needed
 from .scalars import other_row, scalar_arguments, scalar_row
 from .single_return import with_one_return
 from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
-from .values import BOOL, Known, Value, named_tuple, rebuilt
+from .values import BOOL, COMPLEX, COMPLEX_SINGLE, Known, Value, named_tuple, rebuilt
 
 __all__ = ["call", "called", "defined", "read_in_place", "record_arrays"]
 
@@ -62,8 +63,11 @@ def _call(
     emit: FunctionBuilder, function: Any, operands: Sequence[Value], named: Mapping[str, Value]
 ) -> Value:
     from .array_calls import array_call  # which calls functions of numbers
+    from .complex_calls import complex_call  # which calls functions of real numbers
 
     function = stand_in(function, operands, named)
+    if (found := complex_call(emit, function, operands, named)) is not None:
+        return found
     row = scalar_row(function)
     if row is None or any(map(is_array, operands)):
         if (found := array_call(emit, function, operands, named)) is not None:
@@ -140,7 +144,7 @@ def _dtype_of_class(function: Any) -> np.dtype | None:
     if isinstance(function, types.Type):
         return np.dtype("bool" if function == types.boolean else str(function))
     if isinstance(function, type):
-        if function in (bool, int, float):
+        if function in (bool, int, float, complex):
             return np.dtype(function)
         if issubclass(function, np.generic):
             return np.dtype(function)
@@ -150,6 +154,10 @@ def _dtype_of_class(function: Any) -> np.dtype | None:
 def _converted(emit: FunctionBuilder, value: Value, function: Any, dtype: np.dtype) -> Value:
     if dtype == BOOL:
         return emit.truth(value)
+    if dtype in (COMPLEX, COMPLEX_SINGLE):
+        return emit.cast(value, dtype)
+    if is_complex(value):
+        raise Unsupported(real_needed(f"an argument of {function.__name__}"))
     if function is int and emit.dtype(value).kind in "iu":  # Numba keeps the type of an integer
         return value
     if dtype.kind not in "iuf" or dtype.itemsize not in (1, 2, 4, 8) or dtype == np.float16:

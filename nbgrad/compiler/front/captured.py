@@ -1,14 +1,15 @@
 """Arrays that a function takes from outside: its elements are read at each call."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...ir.statements import Literal
+from ...ir.statements import Literal, PointTo
 from .emit import FunctionBuilder
 from .nested import Held
 from .syntax import Unsupported
-from .values import INT, Array, Known, Number, Value
+from .values import INT, Array, Known, Number, Value, part_dtype
 
 __all__ = ["outer_value"]
 
@@ -21,17 +22,30 @@ def outer_value(emit: FunctionBuilder, value: Any) -> Value:
         return value.value
     if not isinstance(value, np.ndarray) or not value.ndim:
         return Known(value)
-    if value.dtype.kind not in "fiub" or not value.dtype.isnative:
+    if value.dtype.kind not in "fiubc" or not value.dtype.isnative:
         raise Unsupported(f"an array of {value.dtype} from outside of the function")
     size = value.itemsize
     if any(step % size for step in value.strides) or not value.flags.aligned:
         raise Unsupported("an array from outside of the function that is not aligned")
     emit.held.append(value)
+    if value.dtype.kind == "c":
+        return _planes_of(emit, value)
     place = emit.pointing(_number(value.ctypes.data), value.dtype)
     shape = tuple(_number(n) for n in value.shape)
     if value.flags.c_contiguous:
         return Array(place, shape, None, False)
     return Array(place, shape, tuple(_number(step // size) for step in value.strides), False)
+
+
+def _planes_of(emit: FunctionBuilder, value: np.ndarray) -> Array:
+    """An array of complex numbers: its parts are every other float of its memory."""
+    part = part_dtype(value.dtype)
+    place = emit.pointing(_number(value.ctypes.data), part)
+    there = Literal(value.ctypes.data + part.itemsize, INT)
+    emit.add(PointTo(f"{place.buffer}.imag", there, part))
+    strides = tuple(_number(step // part.itemsize) for step in value.strides)
+    shape = tuple(_number(n) for n in value.shape)
+    return Array(replace(place, dtype=value.dtype), shape, strides, False)
 
 
 def _number(value: int) -> Number:

@@ -7,6 +7,7 @@ import numpy as np
 
 from .array_table import function_row, known_of
 from .arrays import is_array
+from .complex_numbers import selected
 from .elementwise import dtype_of_elements, each_element, loop_dtype
 from .emit import FunctionBuilder
 from .scalars import SCALARS
@@ -85,9 +86,7 @@ def where(
     dtype = loop_dtype(emit, [x, y])
 
     def chosen(c: Value, a: Value, b: Value) -> Value:
-        return emit.applied(
-            "select", [emit.truth(c), emit.cast(a, dtype), emit.cast(b, dtype)], dtype
-        )
+        return selected(emit, c, a, b, dtype)
 
     return _each(emit, chosen, [condition, x, y])
 

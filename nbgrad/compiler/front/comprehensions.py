@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.statements import New
 from .arrays import count_of, is_array, number
 from .elements import product
 from .emit import FunctionBuilder
 from .iteration import Enumerated, Items
 from .syntax import Unsupported
+from .tuples import is_tuple
 from .values import INT, Array, Known, Number, Place, Value
 
 __all__ = ["TAKERS", "Element", "filled"]
@@ -55,7 +55,7 @@ def filled(
     def write() -> None:
         nonlocal place
         found = value(element)
-        if is_array(found) or isinstance(found, tuple):
+        if is_array(found) or is_tuple(found):
             raise Unsupported("a list of arrays or tuples: assign the rows of an array")
         place = Place(place.buffer, emit.dtype(found))
         at: Value = Known(0)
@@ -75,8 +75,7 @@ def filled(
     with emit.block() as made:
         read(body)
     count = emit.cast(count_of(emit, shape), INT)
-    emit.add(New(place.buffer, count.operand, place.dtype))
-    emit.buffers.append(place.buffer)
+    emit.make(place, count)
     emit.body += made
     if conditions:
         length = emit.typed(emit.settled(variables[counter]))

@@ -16,6 +16,7 @@ from .values import (
     DOUBLE,
     INT,
     Array,
+    Complex,
     Known,
     Lazy,
     Number,
@@ -178,7 +179,7 @@ def array(emit: FunctionBuilder, object: Value, dtype: "Value | None" = None) ->
 def _leaves(value: Value, shape: list[int], depth: int) -> list[Value]:
     if isinstance(value, Known) and isinstance(value.value, tuple):
         value = tuple(map(Known, value.value))
-    if not isinstance(value, tuple):
+    if not isinstance(value, tuple) or isinstance(value, Complex):
         if len(shape) != depth:  # the first leaf has set it
             raise Unsupported("np.array of rows of several lengths")
         if is_array(value):

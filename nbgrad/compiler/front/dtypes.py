@@ -48,7 +48,7 @@ def common(x: np.dtype, y: np.dtype) -> np.dtype:
 
 def of_ufunc(*dtypes: np.dtype) -> np.dtype:
     """The dtype that a ufunc computes with: an integer takes that of the floats beside it."""
-    return np.result_type(*([x for x in dtypes if x.kind == "f"] or dtypes))
+    return np.result_type(*([x for x in dtypes if x.kind in "fc"] or dtypes))
 
 
 def operand_dtypes(function: Callable, x: np.dtype, y: np.dtype) -> tuple[np.dtype, np.dtype]:

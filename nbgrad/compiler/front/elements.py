@@ -10,10 +10,11 @@ import numpy as np
 from ...ir.affine import ZERO, Affine, variable
 from ...ir.statements import Allocate, Literal, Raise
 from .captured import outer_value
+from .complex_numbers import is_complex
 from .emit import FunctionBuilder
 from .refusals import growing
 from .syntax import Unsupported
-from .values import DOUBLE, INT, UINT, Array, Known, Lazy, Method, Number, Place, Value
+from .values import DOUBLE, INT, UINT, Array, Complex, Known, Lazy, Method, Number, Place, Value
 
 __all__ = [
     "attribute", "element", "flat", "from_the_end", "moved", "position", "product", "row_strides",
@@ -23,7 +24,7 @@ __all__ = [
 
 def element(emit: FunctionBuilder, holder: Value, index: Value) -> Value:
     """holder[index]."""
-    if isinstance(holder, tuple):
+    if isinstance(holder, tuple) and not isinstance(holder, Complex):
         return holder[_constant_index(index)]
     if isinstance(holder, Known):
         return _known_element(emit, holder.value, index)
@@ -163,15 +164,20 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
             return transposed(emit, holder)
         if name in METHODS:
             return Known(Method(holder, name))
-    if isinstance(holder, (Array, Lazy)) and name == "real":
-        return holder
+    if name in ("real", "imag") and (isinstance(holder, (Array, Lazy, Number)) or (
+        is_complex(holder)
+    )):  # fmt: skip
+        from .complex_calls import part_of
+
+        return part_of(emit, holder, name == "imag")
+    if isinstance(holder, Number) or is_complex(holder):
+        if name in ("item", "conjugate", "conj"):
+            return Known(Method(holder, name))  # pyright: ignore
     if isinstance(holder, (Array, Lazy)) and name == "flat":
         from .views import flattened_array  # which reads elements
 
         is_view = isinstance(holder, Array) and holder.strides is None and holder.mutable
         return replace(flattened_array(emit, holder), mutable=is_view)
-    if isinstance(holder, Number) and name == "item":
-        return Known(Method(holder, name))
     if isinstance(holder, Lazy) and name not in ("shape", "size", "ndim", "dtype"):
         from .arrays import in_memory
 

@@ -10,7 +10,7 @@ from . import dtypes
 from .arrays import broadcast, lazy
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import BOOL, DOUBLE, Array, Known, Lazy, Number, Value
+from .values import BOOL, DOUBLE, Array, Complex, Known, Lazy, Number, Value, part_dtype
 
 __all__ = [
     "applied_by_call", "array_operation", "dtype_of_elements", "each_element", "loop_dtype",
@@ -24,13 +24,17 @@ _ARITHMETIC = {
 def array_operation(emit: FunctionBuilder, function: Callable, operands: Sequence[Value]) -> Value:
     """An operator of arrays."""
     if function is operator.matmul:
-        from .products import matmul  # which uses operators
+        from .calls import call  # which uses operators
+        from .complex_calls import has_complex
+        from .products import matmul
 
+        if any(map(has_complex, operands)):
+            return call(emit, function, operands)
         return matmul(emit, *operands)
     if function is operator.not_:
         raise Unsupported("the truth of an array: use np.any or np.all")
     dtype = dtypes.of_ufunc(*(dtype_of_elements(emit, x) for x in operands))
-    is_quotient = function is operator.truediv and dtype.kind == "f"
+    is_quotient = function is operator.truediv and dtype.kind in "fc"
     if function not in _ARITHMETIC and not is_quotient:
         return each_element(emit, lambda *xs: emit.operation(function, *xs), operands)
     if function in (operator.floordiv, operator.mod) and dtype == BOOL:
@@ -79,7 +83,11 @@ def each_element(
 
 def _any_of(operand: Value, value: Lazy) -> Value:
     """A number of the dtype of an array."""
-    return operand if isinstance(operand, Known) else Number("?", value.dtype)
+    if isinstance(operand, Known):
+        return operand
+    if value.dtype.kind == "c":
+        return Complex([Number("?", part_dtype(value.dtype))] * 2)
+    return Number("?", value.dtype)
 
 
 def applied_by_call(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> Value:

@@ -9,30 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.affine import Affine, variable
 from ...ir.functions import FUNCTIONS
 from ...ir.scalar import NAMES, Expr, apply, arg
 from ...ir.statements import (
-    Address,
     Assign,
-    Call,
-    Function,
     If,
     Literal,
-    Load,
-    New,
     Operand,
-    PointTo,
-    Position,
     Raise,
     Statement,
-    Store,
     Variable,
 )
 from ...runtime.lines import Line
 from . import dtypes, operators
+from .complex_numbers import complex_dtype, complex_operation, is_complex, parts_of
 from .folding import constant_result
-from .refusals import COMPLEX
+from .memory_statements import Memory, address_of
+from .refusals import real_needed
 from .syntax import Unsupported
 from .values import (
     BOOL,
@@ -42,11 +35,11 @@ from .values import (
     Known,
     Lazy,
     Number,
-    Place,
     Slice,
     Value,
     dtype_of,
     literal,
+    part_dtype,
     rebuilt,
 )
 from .writes import Writes
@@ -61,7 +54,7 @@ def _body(name: str, arity: int) -> Expr:
     return apply(FUNCTIONS[name], [arg(each) for each in NAMES[:arity]])
 
 
-class FunctionBuilder:
+class FunctionBuilder(Memory):
     """The body of one function: `body` is the sequence of statements that is written now, `top` are
     the variables that the function declares first."""
 
@@ -118,18 +111,22 @@ class FunctionBuilder:
             found = literal(value.value, dtype)
             assert found is not None
             return Number(found, dtype, natural=value.value >= 0)
-        if isinstance(value, Known) and isinstance(value.value, complex):
-            raise Unsupported(COMPLEX)
+        if is_complex(value):
+            raise Unsupported(real_needed("a real one"))
         kinds = {tuple: "a tuple or a list", Known: getattr(value, "value", "")}
         raise Unsupported(f"{kinds.get(type(value), 'an array')} as a number")
 
     def dtype(self, value: Value) -> np.dtype:
+        if is_complex(value):
+            return complex_dtype(self, value)
         return value.dtype if isinstance(value, Number) else self.typed(value).dtype
 
-    def cast(self, value: Value, dtype: np.dtype) -> Number:
+    def cast(self, value: Value, dtype: np.dtype) -> Any:
         """A number in another dtype."""
         if isinstance(value, Number) and value.dtype == dtype:
             return value
+        if dtype.kind == "c":
+            return parts_of(self, value, part_dtype(dtype))
         if isinstance(value, Known) and value.is_number:
             found = literal(value.value, dtype)
             if found is not None:
@@ -160,6 +157,8 @@ class FunctionBuilder:
 
     def truth(self, value: Value) -> Number:
         """Whether a number is not 0."""
+        if is_complex(value):
+            return self.truth(complex_operation(self, operator.ne, [value, Known(0)]))
         here = self.typed(value)
         if here.dtype == BOOL:
             return here
@@ -188,6 +187,8 @@ class FunctionBuilder:
             from .elementwise import array_operation  # which emits operations of elements
 
             return array_operation(self, function, operands)
+        if any(map(is_complex, operands)):
+            return complex_operation(self, function, operands)
         if isinstance(operands[0], Known):
             known = [x.value for x in operands if isinstance(x, Known) and x.is_number]
             result = constant_result(function, known) if len(known) == len(operands) else None
@@ -263,76 +264,11 @@ class FunctionBuilder:
         number = self.typed(value)
         return [number.operand], number.dtype
 
-    # -- memory -----------------------------------------------------------------------------------
-
-    def new(self, count: Value, dtype: np.dtype, shape: Sequence[Number] = ()) -> Place:
-        """A new buffer on the heap, for an array of a shape."""
-        name, lengths = self.name("new"), tuple(x.operand for x in shape)
-        self.add(New(name, self.cast(count, INT).operand, dtype, shape=lengths))
-        self.buffers.append(name)
-        return Place(name, dtype)
-
-    def accumulator(self, start: Value, dtype: np.dtype) -> Number:
-        """A variable for a number, which `accumulate` assigns."""
-        name = self.name("total")
-        self.add(Variable(name, self.cast(start, dtype).operand, dtype))
-        return Number(name, dtype, lasting=False)
-
-    def accumulate(self, total: Number, value: Value) -> None:
-        """Assign a variable."""
-        operand, dtype = self.cast(value, total.dtype).operand, total.dtype
-        self.add(Assign(str(total.operand), _COPY, (operand,), dtype, dtype))
-
-    def load(self, place: Place, index: Affine) -> Number:
-        at = self._position(place, index)
-        name = self.name()
-        self.add(Load(name, place.buffer, at, place.dtype))
-        return Number(name, place.dtype)
-
-    def store(self, place: Place, index: Affine, value: Value) -> None:
-        operand = self.cast(value, place.dtype).operand
-        self.add(Store(place.buffer, self._position(place, index), operand, place.dtype))
-
-    def _position(self, place: Place, index: Affine) -> Affine:
-        """A position in a buffer; a flat one is the absolute value of itself."""
-        at = place.at.plus(index)
-        if not place.flat:
-            return at
-        name = self.name()
-        self.add(Position(name, at))
-        return variable(str(self.applied("abs", [Number(name, INT)], INT).operand))
-
-    def address(self, place: Place) -> Number:
-        """The address of the first element, as an integer."""
-        return self.call("address", (address_of(place),), (INT,))[0]
-
-    def pointing(self, address: Value, dtype: np.dtype) -> Place:
-        """A pointer to elements at an address."""
-        if isinstance(address, Place):
-            source: Address | Operand = address_of(address)
-        else:
-            source = self.cast(address, INT).operand
-        name = self.name("p")
-        self.add(PointTo(name, source, dtype))
-        return Place(name, dtype)
-
-    def call(
-        self, function: Function | str, arguments: Sequence[Address | Operand | Function],
-        results: Sequence[np.dtype],
-    ) -> list[Number]:  # fmt: skip
-        names = tuple(self.name() for _ in results)
-        self.add(Call(function, tuple(arguments), names, tuple(results)))
-        return [Number(name, dtype) for name, dtype in zip(names, results, strict=True)]
-
 
 _WRITTEN = {
     (operator.mod, "f"): operators.modulo, (operator.floordiv, "f"): operators.floor_quotient,
     (operator.pow, "i"): operators.whole_power, (operator.pow, "u"): operators.unsigned_power,
 }  # fmt: skip
-
-
-def address_of(place: Place) -> Address:
-    return Address(place.buffer, place.at, place.dtype)
 
 
 def _is_natural(function: Callable, operands: Sequence[Number]) -> bool:

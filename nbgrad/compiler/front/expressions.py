@@ -11,6 +11,7 @@ from ...ir.statements import Assign, Literal, Statement
 from .arrays import is_array
 from .calls import call
 from .captured import outer_value
+from .complex_numbers import is_complex
 from .comprehensions import TAKERS, Comprehension
 from .elements import attribute, element
 from .emit import FunctionBuilder
@@ -128,8 +129,6 @@ class Expressions:
     def _attribute(self, holder: Value, name: str) -> Value:
         if isinstance(holder, NamedTuple) and name in (fields := holder.kind._fields):  # pyright: ignore
             return holder[fields.index(name)]
-        if isinstance(holder, Number) and name == "real":
-            return holder
         return attribute(self._emit, holder, name)
 
     def _element(self, holder: Value, at: ast.expr) -> Value:
@@ -250,6 +249,13 @@ class Expressions:
         if all(map(is_array, values)):
             emit.branch(condition, *bodies)
             return self.variables.taken(_CHOICE)
+        if any(map(is_complex, values)):
+            dtype = emit.common(values)
+            for i, statements in enumerate(bodies):
+                with emit.block() as further:
+                    values[i] = emit.cast(values[i], dtype)
+                statements += further
+            return self._chosen(condition, bodies, values)
         if not all(isinstance(v, Number) or (isinstance(v, Known) and v.is_number) for v in values):
             return self._chosen(condition, bodies, values)
         dtype = emit.common(values)

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,7 +16,25 @@ from ...runtime.lines import Line
 from .emit import FunctionBuilder, address_of
 from .nested import Inner
 from .syntax import Unsupported
-from .values import INT, KNOWN_0, Array, Known, Number, Place, Value, dtype_of, named_tuple, rebuilt
+from .values import (
+    COMPLEX,
+    COMPLEX_SINGLE,
+    INT,
+    KNOWN_0,
+    Array,
+    Complex,
+    Known,
+    Number,
+    Pair,
+    Place,
+    Planes,
+    Value,
+    dtype_of,
+    named_tuple,
+    part_dtype,
+    planes,
+    rebuilt,
+)
 
 __all__ = [
     "ArrayResult",
@@ -200,7 +218,7 @@ def _label(kind: Any) -> str:
         case ArrayType(dtype, ndim, contiguous):
             return f"a{ndim}{'' if contiguous else 's'}{dtype.str[1:]}"
         case tuple():
-            return "".join(map(_label, kind))
+            return "c" * isinstance(kind, Pair) + "".join(map(_label, kind))
         case np.dtype():
             return kind.str[1:]
     return ""
@@ -232,6 +250,10 @@ def _parameter(
     match kind:
         case Constant(value):
             return Known(value)
+        case Planes():
+            first = len(parameters)
+            real, imag = (_parameter(emit, name, each, parameters) for each in kind)
+            return _of_planes(real, imag, parameters, first)
         case tuple():
             return rebuilt(kind, [_parameter(emit, name, each, parameters) for each in kind])
         case Pointer(dtype):
@@ -250,6 +272,17 @@ def _parameter(
     raise Unsupported(f"an argument of {kind}")
 
 
+def _of_planes(real: Any, imag: Any, parameters: list[tuple[str, Any]], first: int) -> Array:
+    """A complex array of the parameters from a place on: the second buffer is named after the
+    first."""
+    name = real.place.buffer
+    for i, (each, kind) in enumerate(parameters[first:], first):
+        if each == imag.place.buffer:
+            parameters[i] = f"{name}.imag", kind
+    dtype = COMPLEX_SINGLE if real.place.dtype == part_dtype(COMPLEX_SINGLE) else COMPLEX
+    return replace(real, place=replace(real.place, dtype=dtype))
+
+
 def type_of(value: Value) -> Any:
     """The type of a value as an argument."""
     match value:
@@ -259,9 +292,14 @@ def type_of(value: Value) -> Any:
             return Pointer(dtype)
         case Array(place, shape, strides, mutable):
             ones = tuple(i for i, x in enumerate(shape) if x.operand == Literal(1, INT))
+            if place.dtype.kind == "c":
+                part = part_dtype(place.dtype)
+                return Planes([ArrayType(part, len(shape), strides is None, mutable, ones)] * 2)
             return ArrayType(place.dtype, len(shape), strides is None, mutable, ones)
         case tuple():
             return rebuilt(value, map(type_of, value))
+    if isinstance(value, Known) and value.is_complex:
+        return Complex([part_dtype(dtype_of(value.value))] * 2)
     if not isinstance(value, Known):
         raise Unsupported("an argument that is a slice, or an array that is not in memory")
     return dtype_of(value.value) if value.is_number else Constant(value.value)
@@ -272,11 +310,17 @@ def flattened(emit: FunctionBuilder, value: Value) -> list[Address | Operand]:
     match value:
         case Place():
             return [address_of(value)]
+        case Array(place) if place.dtype.kind == "c":
+            parts = [replace(value, place=each) for each in planes(place)]
+            return [x for part in parts for x in flattened(emit, part)]
         case Array(place, shape, strides):
             numbers = [*shape, *(strides or ())]
             return [address_of(place), *(number.operand for number in numbers)]
         case tuple():
             return [part for each in value for part in flattened(emit, each)]
+        case Known() if value.is_complex:
+            parts = emit.cast(value, dtype_of(value.value))
+            return [emit.typed(part).operand for part in parts]
         case Known() if not value.is_number:
             return []
     return [emit.typed(value).operand]
@@ -296,6 +340,10 @@ def kind_of(kind: Any) -> Any:
     """A type of Numba as one of ours. Raises Unsupported for types that the IR does not have."""
     if kind in _NUMBERS:
         return _NUMBERS[kind]
+    if isinstance(kind, types.Complex):
+        return Complex([part_dtype(np.dtype(str(kind)))] * 2)
+    if isinstance(kind, types.Array) and isinstance(kind.dtype, types.Complex):
+        return Planes([kind_of(kind.copy(dtype=kind.dtype.underlying_float))] * 2)
     if isinstance(kind, types.CPointer):
         return Pointer(kind_of(kind.dtype))
     if isinstance(kind, types.Array):

@@ -9,6 +9,7 @@ import numpy as np
 from .algebra import exchanged
 from .array_table import axis_of, dtype_from, function_row, known_of, shape_from
 from .arrays import broadcast, in_memory, is_array, lazy, shape_of
+from .complex_numbers import is_complex
 from .elementwise import dtype_of_elements
 from .emit import FunctionBuilder
 from .scalars import SCALARS
@@ -206,6 +207,8 @@ def _is_instance(emit: FunctionBuilder, value: Value, kinds: Value) -> Value:
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
     if isinstance(value, (Array, Lazy)):
         own: tuple[Any, ...] = (np.ndarray,)
+    elif is_complex(value):
+        own = (complex, np.complexfloating, emit.dtype(value).type)
     elif isinstance(value, tuple):
         own = (tuple,)
     elif isinstance(value, Number) or (isinstance(value, Known) and value.is_number):

@@ -15,6 +15,7 @@ from .elements import element, moved
 from .emit import FunctionBuilder
 from .functions import type_of
 from .syntax import Unsupported
+from .tuples import is_tuple
 from .values import INT, UINT, Array, Known, Number, Value, members
 
 __all__ = [
@@ -216,7 +217,7 @@ def items_of(emit: FunctionBuilder, value: Value) -> Items | tuple[Value, ...]:
     value = in_memory(emit, value)
     if isinstance(value, Array):
         return Elements(emit, value)
-    if isinstance(value, tuple) or (isinstance(value, Known) and isinstance(value.value, tuple)):
+    if is_tuple(value):
         return members(value)
     raise Unsupported("a loop over something other than a range, an array or a tuple")
 

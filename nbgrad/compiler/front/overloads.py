@@ -11,7 +11,7 @@ import numpy as np
 from numba.core import types
 
 from ..numba_api import cpu_target, numpy_support
-from .values import Array, Known, Lazy, NamedTuple, Number, Value, dtype_of
+from .values import Array, Known, Lazy, NamedTuple, Number, Pair, Value, dtype_of
 
 __all__ = ["definition"]
 
@@ -64,6 +64,8 @@ def _type_of(value: Value, is_literal: bool) -> Any:
         layout = "C" if value.strides is None else "A"
         dtype = from_dtype(value.place.dtype)
         return types.Array(dtype, len(value.shape), layout, readonly=not value.mutable)
+    if isinstance(value, Pair):
+        return types.undefined
     if isinstance(value, tuple) and not isinstance(value, NamedTuple):
         return types.BaseTuple.from_types([_type_of(x, is_literal) for x in value])
     if isinstance(value, Known):

@@ -250,10 +250,10 @@ def _square(emit: FunctionBuilder, a: Value, name: str) -> Array:
     x = lazy(emit, a)
     if len(x.shape) != 2:
         raise Unsupported(f"np.linalg.{name} of other than two axes")
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fc":
         x = each_element(emit, lambda each: emit.cast(each, DOUBLE), [x])
     require_same(emit, x.shape[0], x.shape[1])
-    found = in_memory(emit, a if x.dtype.kind == "f" and isinstance(a, Array) else x)
+    found = in_memory(emit, a if x.dtype.kind in "fc" and isinstance(a, Array) else x)
     assert isinstance(found, Array)
     return found
 
@@ -264,6 +264,8 @@ def solve(emit: FunctionBuilder, a: Value, b: Value) -> Value:
     function = algebra.solve_vector if len(right.shape) == 1 else algebra.solve_matrix
     x = _square(emit, a, "solve")
     require_same(emit, x.shape[0], right.shape[0])
+    if x.place.dtype.kind == "c" and right.dtype.kind != "c":
+        b = each_element(emit, lambda each: emit.cast(each, x.place.dtype), [b])
     return read(emit, function, x, b)
 
 

@@ -25,6 +25,7 @@ from .emit import FunctionBuilder
 from .products import read
 from .selection import part
 from .syntax import Unsupported
+from .tuples import is_tuple
 from .values import (
     INT,
     KNOWN_0,
@@ -194,7 +195,7 @@ def reshape(emit: FunctionBuilder, a: Value, newshape: Value) -> Value:
 
 
 def _is_tuple(value: Value) -> bool:
-    return isinstance(value, tuple) or (isinstance(value, Known) and isinstance(value.value, tuple))
+    return is_tuple(value)
 
 
 @method_row

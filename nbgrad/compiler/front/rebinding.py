@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.statements import New
 from .arrays import count_of, fill, lazy
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import INT, Array, Number, Place
+from .values import INT, Array, Number, Place, whole
 
 __all__ = ["ArraySlot", "Copies", "array_buffers"]
 
@@ -61,16 +60,15 @@ class Copies:
         self._check(pairs, known)
         ready: list[tuple[ArraySlot, Array]] = []
         for target, source in pairs:
-            if source.place.buffer in targets:
+            if whole(source.place.buffer) in targets:
                 other = lazy(emit, source)
                 copy = Array(emit.new(count_of(emit, source.shape), target.dtype), source.shape)
                 fill(emit, copy, other)
                 source = copy
             ready.append((target, source))
         for target, source in ready:
-            count = emit.cast(count_of(emit, source.shape), INT).operand
-            emit.add(New(target.buffer, count, target.dtype))
-            emit.buffers.append(target.buffer)
+            count = emit.cast(count_of(emit, source.shape), INT)
+            emit.make(Place(target.buffer, target.dtype), count)
             for name, length in zip(target.lengths, source.shape, strict=True):
                 emit.accumulate(Number(name, INT), length)
             place = Place(target.buffer, target.dtype)
@@ -80,7 +78,7 @@ class Copies:
         """Let no two variables of one array be written to in place."""
         emit = self._emit
         own = set(emit.buffers[self._first :])
-        sources = {target.name: source.place.buffer for target, source in pairs}
+        sources = {target.name: whole(source.place.buffer) for target, source in pairs}
         becomes = {target.name: target.buffer for target, _ in pairs}
         for name, variable in known.items():
             held = set(array_buffers(variable)) & set(becomes.values())
@@ -91,7 +89,7 @@ class Copies:
                     "a copy with .copy()"
                 )
         for target, source in pairs:
-            buffer = source.place.buffer
+            buffer = whole(source.place.buffer)
             others = [
                 name for name, variable in known.items()
                 if name != target.name and buffer in array_buffers(variable)
@@ -113,6 +111,6 @@ def array_buffers(variable: Any) -> Iterator[str]:
         for part in variable:
             yield from array_buffers(part)
     elif isinstance(variable, Array):
-        yield variable.place.buffer
+        yield whole(variable.place.buffer)
     elif isinstance(variable, ArraySlot):
         yield variable.buffer

@@ -6,8 +6,6 @@ from functools import wraps
 
 import numpy as np
 
-from ...ir.reductions import SUM
-from ...ir.statements import Store
 from .array_table import axis_of, function_row, known_of, several_axes
 from .arrays import (
     assign,
@@ -25,6 +23,7 @@ from .elements import row_strides
 from .elementwise import each_element
 from .emit import FunctionBuilder
 from .syntax import Unsupported
+from .tuples import is_tuple
 from .values import (
     BOOL,
     DOUBLE,
@@ -70,7 +69,7 @@ def total_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def _of(emit: FunctionBuilder, a: Value) -> Lazy:
-    if isinstance(a, tuple):
+    if is_tuple(a):
         raise Unsupported("a reduction of a tuple")
     return lazy(emit, a)
 
@@ -124,9 +123,8 @@ def _sum_of_rows(emit: FunctionBuilder, value: Lazy, axis: int, dtype: np.dtype)
     assign(emit, total, KNOWN_0)
     strides, place = row_strides(emit, total), total.place
     with nest(emit, value.shape) as at:
-        x = emit.cast(value.element(at), dtype).operand
-        where = position_of(emit, strides, [*at[:axis], *at[axis + 1 :]])
-        emit.add(Store(place.buffer, place.at.plus(where), x, dtype, SUM))
+        x = emit.cast(value.element(at), dtype)
+        emit.add_to(place, position_of(emit, strides, [*at[:axis], *at[axis + 1 :]]), x)
     # A result that is read more than once is copied. The copy is written once, so that reverse mode
     # records no partial sums.
     found = fresh(emit, total.shape, dtype)
@@ -155,7 +153,7 @@ def mean(
     emit: FunctionBuilder, a: Value, axis: "Value | None" = None, keepdims: Value = KNOWN_FALSE
 ) -> Value:
     value = _of(emit, a)
-    if value.dtype.kind != "f":
+    if value.dtype.kind not in "fc":
         inner = value.element
         value = Lazy(value.shape, DOUBLE, lambda at: emit.cast(inner(at), DOUBLE), value.sources)
     count = _count(emit, value, axis_of(axis, len(value.shape)))

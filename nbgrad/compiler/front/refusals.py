@@ -5,9 +5,13 @@ from typing import Any, NoReturn
 
 from .syntax import Unsupported
 
-__all__ = ["COMPLEX", "described", "growing", "refuse"]
+__all__ = ["described", "growing", "real_needed", "refuse"]
 
-COMPLEX = "a complex number: use two numbers or arrays of floats"
+
+def real_needed(what: str) -> str:
+    """The text about a complex number where a real one is needed."""
+    return f"a complex number as {what}: take z.real, z.imag or abs(z)"
+
 
 _LIST = "np.array([...]) of a list makes an array of it"
 _WORDS: dict[str, str] = {

@@ -6,9 +6,10 @@ import numpy as np
 
 from . import dtypes
 from .arrays import returned_array
+from .complex_numbers import is_complex, parts_of
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import Array, Known, Lazy, Value, members, rebuilt
+from .values import Array, Complex, Known, Lazy, Value, members, part_dtype, rebuilt
 
 __all__ = ["OtherResult", "Results"]
 
@@ -49,6 +50,8 @@ class Results:
 
     def _converted(self, value: Value, wanted: Any) -> Value:
         """A result in the type of all results."""
+        if isinstance(wanted, Complex):
+            return parts_of(self._emit, value, wanted[0])
         if isinstance(wanted, tuple):
             parts = zip(members(value), wanted, strict=True)
             return rebuilt(wanted, [self._converted(*each) for each in parts])
@@ -58,6 +61,8 @@ class Results:
         """The numbers of a result, and its type."""
         if isinstance(value, Known) and isinstance(value.value, tuple):
             value = members(value)
+        if is_complex(value):
+            value = parts_of(self._emit, value, part_dtype(self._emit.dtype(value)))
         if isinstance(value, tuple):
             parts = [self._flat(part) for part in value]
             tree = rebuilt(value, [kind for _, kind in parts])
@@ -75,6 +80,10 @@ def _common(x: Any, y: Any) -> Any:
     """The common type of two results."""
     if isinstance(x, np.dtype) and isinstance(y, np.dtype):
         return dtypes.common(x, y)
+    if isinstance(x, Complex) and isinstance(y, np.dtype):
+        return Complex([dtypes.common(x[0], y if y.kind == "f" else x[0])] * 2)
+    if isinstance(y, Complex) and isinstance(x, np.dtype):
+        return _common(y, x)
     if isinstance(x, tuple) and isinstance(y, tuple) and type(x) is type(y) and len(x) == len(y):
         return rebuilt(x, map(_common, x, y))
     if not _is_same(x, y):

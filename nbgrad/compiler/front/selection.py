@@ -21,7 +21,7 @@ from .arrays import (
 from .elements import from_the_end, position, row_strides
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import BOOL, INT, Array, Known, Lazy, Number, Slice, Value
+from .values import BOOL, INT, Array, Known, Lazy, Number, Slice, Value, whole
 from .views import WHOLE, view
 
 __all__ = ["part", "places_of", "set_part"]
@@ -58,7 +58,7 @@ def set_part(emit: FunctionBuilder, array: Array, index: Value, value: Value) ->
 def _apart(emit: FunctionBuilder, value: Value, array: Array) -> Value:
     """A value in memory, where no part of an array is: a copy, if it is a view of it."""
     value = in_memory(emit, value)
-    if isinstance(value, Array) and value.place.buffer == array.place.buffer:
+    if isinstance(value, Array) and whole(value.place.buffer) == whole(array.place.buffer):
         return in_memory(emit, lazy(emit, value))
     return value
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import BOOL, Known, Number, Value, members
+from .values import BOOL, Complex, Known, Number, Value, members
 
 __all__ = ["compared", "is_tuple"]
 
@@ -17,7 +17,10 @@ _COMPARISONS: dict[type, Callable] = {
 
 
 def is_tuple(value: Value) -> bool:
-    return isinstance(value, tuple) or (isinstance(value, Known) and isinstance(value.value, tuple))
+    """Whether a value is a tuple, which complex numbers are not."""
+    if isinstance(value, tuple):
+        return not isinstance(value, Complex)
+    return (isinstance(value, Known) and isinstance(value.value, tuple))
 
 
 def compared(emit: FunctionBuilder, op: ast.cmpop, left: Value, right: Value) -> Value:
@@ -29,7 +32,8 @@ def compared(emit: FunctionBuilder, op: ast.cmpop, left: Value, right: Value) ->
         raise Unsupported("`is` in a chain of comparisons")
     function = _COMPARISONS[type(op)]
     if isinstance(left, Known) and isinstance(right, Known):
-        if not (left.is_number or right.is_number or is_tuple(left) or is_tuple(right)):
+        numbers = [x.is_number or x.is_complex for x in (left, right)]
+        if not (any(numbers) or is_tuple(left) or is_tuple(right)):
             return Known(bool(function(left.value, right.value)))
     if not (is_tuple(left) or is_tuple(right)):
         return emit.operation(function, left, right)

@@ -1,7 +1,7 @@
 """Values of expressions at compile time: numbers at run time, pointers, arrays, and constants."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -29,7 +29,8 @@ class Number:
 @dataclass(frozen=True, eq=False)
 class Place:
     """A pointer: elements of a buffer from a position on. Positions behind one that is `flat` say
-    nothing about the indices in the array of the buffer, as those of `x.ravel()`."""
+    nothing about the indices in the array of the buffer, as those of `x.ravel()`. Complex elements
+    are in two buffers: see `planes`."""
 
     buffer: str
     dtype: np.dtype
@@ -87,7 +88,13 @@ class Known:
 
     @property
     def is_number(self) -> bool:
-        return isinstance(self.value, (bool, int, float, np.number, np.bool_))
+        """Whether it is a real number."""
+        kinds = (bool, int, float, np.integer, np.floating, np.bool_)
+        return isinstance(self.value, kinds)
+
+    @property
+    def is_complex(self) -> bool:
+        return isinstance(self.value, (complex, np.complexfloating))
 
     @property
     def is_python_number(self) -> bool:
@@ -108,13 +115,50 @@ def named_tuple(kind: type) -> type[NamedTuple]:
     return type(kind.__name__, (NamedTuple,), own)
 
 
-def _is_equal(x: NamedTuple, y: object) -> bool:
+def _is_equal(x: tuple, y: object) -> bool:
     return type(x) is type(y) and tuple(x) == tuple(y)  # pyright: ignore
+
+
+class Pair(tuple):
+    """Two parts, the real and the imaginary one."""
+
+    def __eq__(self, other: object) -> bool:
+        return _is_equal(self, other)  # pyright: ignore
+
+    __hash__ = tuple.__hash__
+
+
+class Complex(Pair):
+    """A complex number: its parts are numbers of one dtype. Also the type of one."""
+
+
+class Planes(Pair):
+    """The type of a complex array, or an array that is a result: those of its parts."""
+
+
+COMPLEX, COMPLEX_SINGLE = np.dtype(np.complex128), np.dtype(np.complex64)
+
+
+def part_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the parts of complex numbers."""
+    return SINGLE if dtype == COMPLEX_SINGLE else DOUBLE
+
+
+def planes(place: Place) -> tuple[Place, Place]:
+    """The pointers to the real and to the imaginary parts of complex elements: they are in two
+    buffers, of which the second is named after the first."""
+    dtype = part_dtype(place.dtype)
+    return replace(place, dtype=dtype), replace(place, dtype=dtype, buffer=f"{place.buffer}.imag")
+
+
+def whole(buffer: str) -> str:
+    """The buffer of the real parts for that of either part."""
+    return buffer.removesuffix(".imag")
 
 
 def rebuilt(like: tuple, parts: Iterable[Any]) -> Any:
     """A tuple of other parts; a named one is one again."""
-    return type(like)(parts) if isinstance(like, NamedTuple) else tuple(parts)
+    return type(like)(parts) if isinstance(like, (NamedTuple, Pair)) else tuple(parts)
 
 
 def instance_of(like: tuple, parts: Iterable[Any]) -> tuple:
@@ -137,7 +181,7 @@ def dtype_of(number: Any) -> np.dtype:
         return BOOL
     if isinstance(number, int):
         return INT if number < 2**63 else UINT
-    return DOUBLE
+    return COMPLEX if isinstance(number, complex) else DOUBLE
 
 
 def literal(number: Any, dtype: np.dtype) -> Literal | None:
@@ -160,7 +204,7 @@ def literal(number: Any, dtype: np.dtype) -> Literal | None:
 
 def members(value: Value) -> tuple[Value, ...]:
     """The members of a tuple."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, Pair):
         return value
     if isinstance(value, Known) and isinstance(value.value, tuple):
         values = value.value

@@ -1,6 +1,7 @@
 """The variables of a function while it is read."""
 
 import contextlib
+import operator
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -12,10 +13,23 @@ from ...ir.statements import Assign, Literal, Load, Raise
 from ...ir.statements import Variable as Declared
 from . import dtypes
 from .arrays import in_memory
+from .complex_numbers import is_complex, parts_of
 from .emit import FunctionBuilder
 from .rebinding import ArraySlot, Copies
 from .syntax import Unsupported
-from .values import BOOL, INT, Array, Known, Number, Place, Value, members, rebuilt
+from .values import (
+    BOOL,
+    INT,
+    Array,
+    Complex,
+    Known,
+    Number,
+    Place,
+    Value,
+    dtype_of,
+    members,
+    rebuilt,
+)
 
 
 class Unassigned(Unsupported):
@@ -118,6 +132,8 @@ class Variables:
         self._is_fresh = False
 
     def __setitem__(self, name: str, value: Value) -> None:
+        if is_complex(value) and isinstance(value, Known):
+            value = self._emit.cast(value, dtype_of(value.value))
         if name not in self.fused:
             value = in_memory(self._emit, value)  # what it is computed from may change
         self._unsure -= {name}
@@ -185,6 +201,11 @@ class Variables:
                 if dtype in (x.dtype, y.dtype):
                     return x if x.dtype == dtype else y
                 return self.declared(dtype, x.name)
+            case (Complex(), Slot()) | (Slot(), Complex()) if not self.keeps_types:
+                pair, slot = (x, y) if isinstance(x, Complex) else (y, x)
+                own = _part(pair)
+                part = dtypes.operand_dtypes(operator.add, own, slot.dtype)[0]
+                return pair if part == own else Complex(self.declared(part, name) for _ in pair)
             case PointerSlot(), PointerSlot() if x.dtype == y.dtype:
                 return x
             case tuple(), tuple() if len(x) == len(y) and type(x) is type(y):
@@ -275,6 +296,10 @@ class Variables:
         elif isinstance(variable, ArraySlot):
             assert isinstance(value, Array)
             self.copies.add(variable, value)
+        elif isinstance(variable, Complex):
+            parts = self._emit.settled(parts_of(self._emit, value, _part(variable)))
+            for each, part in zip(variable, parts, strict=True):
+                self.write(each, part)
         elif isinstance(variable, tuple):
             for each, part in zip(variable, members(self._emit.settled(value)), strict=True):
                 self.write(each, part)
@@ -336,6 +361,12 @@ def is_same(x: Variable, y: Variable) -> bool:
     if isinstance(x, Known) and isinstance(y, Known):
         return x.value is y.value
     return x is y or (isinstance(x, (Slot, PointerSlot, ArraySlot, Conflict)) and x == y)
+
+
+def _part(variable: Complex) -> np.dtype:
+    """The dtype of the parts of a complex variable, each of which is a variable or a number."""
+    part = variable[0]
+    return dtype_of(part.value) if isinstance(part, Known) else part.dtype
 
 
 def _array(variable: Array | ArraySlot) -> tuple[np.dtype, int]:

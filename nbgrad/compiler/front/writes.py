@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from .syntax import Unsupported
+from .values import whole
 
 __all__ = ["Writes"]
 
@@ -20,13 +21,14 @@ class Writes:
 
     def note(self, buffer: str) -> None:
         """Note an assignment of elements. Raises Unsupported for a buffer that is frozen."""
+        buffer = whole(buffer)
         self._written.append(buffer)
         self._check(buffer)
 
     def freeze(self, buffers: Iterable[str], text: str) -> None:
         """Refuse to assign elements from here on, and from the start of the loops around on."""
         start = self._loops[0] if self._loops else len(self._written)
-        for buffer in buffers:
+        for buffer in map(whole, buffers):
             is_new = buffer not in self._frozen
             self._frozen.setdefault(buffer, text)
             if buffer in self._written[start:]:
@@ -37,6 +39,7 @@ class Writes:
     def copy(self, source: str, target: str) -> None:
         """Note that a variable stands for the array of another one, and has a copy of it: it may
         not be written to either if that is frozen."""
+        source, target = whole(source), whole(target)
         self._copies.append((source, target))
         if source in self._frozen:
             self.freeze([target], self._frozen[source])

@@ -109,17 +109,22 @@ svd_row = Custom(
 SVDResult = namedtuple("SVDResult", "U S Vh")
 
 
-@implements(np.linalg.svd)
-def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False):
-    """Singular values and vectors. Raises NoRuleError for `full_matrices` of matrices that are not
-    square, since the additional vectors have no derivative."""
+def require_svd(a, full: bool) -> None:
+    """Raise DimensionMismatch for fewer than two axes, NoRuleError for additional vectors."""
     shape = shape_of(a)
     if len(shape) < 2:
         raise DimensionMismatch(f"svd: the shape {shape} has fewer than two axes")
-    if compute_uv and full_matrices and shape[-1] != shape[-2]:
+    if full and shape[-1] != shape[-2]:
         raise NoRuleError(
             f"svd: of the shape {shape} the full matrices hold vectors that nothing fixes: give "
             "full_matrices=False"
         )
-    u, s, v = _parts(bind(svd_row, even(a) if hermitian else a), shape[-2])
+
+
+@implements(np.linalg.svd)
+def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False):
+    """Singular values and vectors. Raises NoRuleError for `full_matrices` of matrices that are not
+    square, since the additional vectors have no derivative."""
+    require_svd(a, full_matrices and compute_uv)
+    u, s, v = _parts(bind(svd_row, even(a) if hermitian else a), shape_of(a)[-2])
     return SVDResult(u, s, swap(v)) if compute_uv else s

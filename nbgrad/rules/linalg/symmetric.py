@@ -26,12 +26,12 @@ def symmetric(x) -> np.ndarray:
     """The symmetric part of plain matrices. Raises OneTriangle if one of them has only one nonzero
     triangle."""
     x = floats(x)
-    if x.size and not _has_corners(x) and np.any(_have_one_triangle(x)):
+    if x.size and not _has_corners(x) and np.any(have_one_triangle(x)):
         raise OneTriangle("a matrix of which only one triangle is filled")
     return even(x)
 
 
-def _have_one_triangle(x):
+def have_one_triangle(x):
     """Whether only one triangle of a matrix is nonzero, by more than the step of finite
     differences, which may change one element of a diagonal matrix. By sums, which are faster than
     comparisons in compiled programs."""
@@ -61,4 +61,4 @@ def bind_symmetric(row: Primitive, a: Any, upper: bool = False) -> Any:
             pass
     a = swap(a) if upper else a
     mirrored = np.tril(a) + swap(np.tril(a, -1))
-    return bind(row, np.where(_have_one_triangle(a), mirrored, a))
+    return bind(row, np.where(have_one_triangle(a), mirrored, a))
