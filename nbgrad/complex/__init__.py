@@ -10,8 +10,12 @@ dL/dx + i dL/dy. PyTorch gives the same; JAX and autograd give its conjugate.
 from . import elementary as elementary
 from . import hyperbolic as hyperbolic
 from . import layout as layout
+from . import least_squares as least_squares
 from . import matrices as matrices
+from . import norms as norms
+from . import polynomials as polynomials
 from . import products as products
+from . import scipys as scipys
 from . import spectra as spectra
 from . import sums as sums
 from .pair import ComplexArray as ComplexArray

@@ -14,11 +14,11 @@ from ..errors import DimensionMismatch, NoRuleError
 from ..ir.affine import Axis
 from ..kernels.complex_factors import NUMBERS, complex_determinants, complex_reflected
 from ..rules.forms.recorded import recorded
-from ..rules.linalg.matrices import SlogdetResult, require_square
 from ..rules.linalg.decompositions import QRResult
+from ..rules.linalg.matrices import SlogdetResult, require_square
 from .pair import ComplexArray, complexly
-from .stacked import ComplexRow, adjoint, halves, whole
 from .spectra import hermitian
+from .stacked import ComplexRow, adjoint, halves, whole
 
 # -- real matrices of twice the size --------------------------------------------------------------
 

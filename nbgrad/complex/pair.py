@@ -16,6 +16,7 @@ from ..errors import (
     NoRuleError,
     UntrackedError,
 )
+from ..rules.linalg.widened import ComplexResult
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 
@@ -454,8 +455,14 @@ class _At:
 
 def retried(function: Any, args: tuple, kwargs: dict, error: ComplexError | None) -> Any:
     """The call of a function that refused a complex operand beside a real array, in complex
-    numbers. Raises `error` if no operand is complex."""
-    if error and not has_complex(args) and not has_complex(tuple(kwargs.values())):
+    numbers, or of one whose result is complex. Raises `error` if no operand is complex."""
+    is_result = isinstance(error, ComplexResult)
+    if (
+        error
+        and not is_result
+        and not has_complex(args)
+        and not has_complex(tuple(kwargs.values()))
+    ):
         raise error
     return call(function, args, kwargs)
 

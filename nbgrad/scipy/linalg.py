@@ -17,6 +17,7 @@ import scipy.linalg as _plain
 
 from .. import linalg as _own
 from ..core.fillable import highest as _highest
+from ..core.numpy_class import Pair as _Pair
 from ..core.primitive import shape_of as _shape_of
 from .names import joined as _joined
 
@@ -43,7 +44,8 @@ def _tracked_by(own: Callable) -> Callable[[Callable], Callable]:
     def join(plain: Callable) -> Callable:
         @_wraps(plain)
         def call(*args: Any, **options: Any) -> Any:
-            if _highest(*args, *options.values()) is None:
+            given = (*args, *options.values())
+            if _highest(*given) is None and not any(issubclass(type(x), _Pair) for x in given):
                 return plain(*args, **options)
             return own(*args, **{name: x for name, x in options.items() if name not in _HINTS})
 

@@ -29,6 +29,7 @@ from ..nondiff import stopped
 from .matmul import swap
 from .matrices import floats, inv, require_square, solve
 from .symmetric import bind_symmetric, even, symmetric
+from .widened import ComplexResult
 
 VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not call"
 
@@ -166,9 +167,8 @@ def eigvalsh(a, UPLO="L"):
 def _eig(x):
     w, v = np.linalg.eig(floats(x))
     if np.iscomplexobj(w):
-        raise NoRuleError(
-            "eig: an eigenvalue is complex; nbgrad computes with real numbers: use np.linalg.eigh "
-            "for symmetric matrices, or x.data for the value"
+        raise ComplexResult(
+            "eig: an eigenvalue is complex: call np.linalg.eig or eigvals, or take x.astype(complex)"
         )
     return _stacked(w, v)
 
@@ -195,7 +195,7 @@ _apart = [sample((2, 2), domain=positive), sample((2, 2, 2), domain=positive)]
 eig_row = Custom(
     "eig", _eig, _one_more_row, _eig_rule, _eig_push, reads=(), samples=_apart,
     batch=batching.broadcast, eager_only=VECTORS, reference=_eig,
-    notes="real eigenvalues only; nan in vectors of equal eigenvalues",
+    notes="complex where an eigenvalue is; nan in vectors of equal eigenvalues",
 )  # fmt: skip
 
 
@@ -204,15 +204,14 @@ EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
 
 @implements(np.linalg.eig)
 def eig(a):
-    """Eigenvalues and eigenvectors of matrices with real eigenvalues. Raises NoRuleError for
-    complex eigenvalues."""
+    """Eigenvalues and eigenvectors. They are complex if an eigenvalue is; eager only."""
     require_square("eig", a)
     return EigResult(*_taken(bind(eig_row, a)))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a):
-    """Real eigenvalues. Raises NoRuleError for complex ones."""
+    """Eigenvalues, complex if one of them is."""
     require_square("eigvals", a)
     return _taken(bind(eig_row, a))[0]
 

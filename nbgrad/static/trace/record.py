@@ -114,7 +114,9 @@ class Recorder(Builder):
 
     def _new_capture(self, array: np.ndarray) -> Symbol:
         if array.dtype.kind == "c":  # the operators then take both parts, as two real arrays
-            raise ComplexError(f"an operand of dtype {array.dtype} is captured: write z.real, z.imag")
+            raise ComplexError(
+                f"an operand of dtype {array.dtype} is captured: write z.real, z.imag"
+            )
         if array.dtype.kind not in "fiub":
             raise CapturedError(
                 f"an array of {array.dtype} is captured: compiled functions know floats, "
