@@ -456,14 +456,9 @@ class _At:
 def retried(function: Any, args: tuple, kwargs: dict, error: ComplexError | None) -> Any:
     """The call of a function that refused a complex operand beside a real array, in complex
     numbers, or of one whose result is complex. Raises `error` if no operand is complex."""
-    is_result = isinstance(error, ComplexResult)
-    if (
-        error
-        and not is_result
-        and not has_complex(args)
-        and not has_complex(tuple(kwargs.values()))
-    ):
-        raise error
+    if error and type(error) is not ComplexResult:
+        if not has_complex(args) and not has_complex(tuple(kwargs.values())):
+            raise error
     return call(function, args, kwargs)
 
 

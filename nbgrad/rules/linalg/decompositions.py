@@ -168,7 +168,7 @@ def _eig(x):
     w, v = np.linalg.eig(floats(x))
     if np.iscomplexobj(w):
         raise ComplexResult(
-            "eig: an eigenvalue is complex: call np.linalg.eig or eigvals, or take x.astype(complex)"
+            "eig: an eigenvalue is complex: call np.linalg.eigvals, or take x.astype(complex)"
         )
     return _stacked(w, v)
 
