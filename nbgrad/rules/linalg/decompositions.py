@@ -135,7 +135,7 @@ eigh_row = Custom(
 EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
 
 
-def _is_upper(op: str, uplo: str) -> bool:
+def is_upper(op: str, uplo: str) -> bool:
     if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
         raise ArgumentError(f"{op}: UPLO={uplo!r} must be 'L' or 'U'")
     return uplo.upper() == "U"
@@ -151,14 +151,14 @@ def eigh(a, UPLO="L"):
     functions, in forward mode, and where their eigenvalues are used too; functions of the whole
     matrix, such as `nbgrad.linalg.expm`, have a gradient there."""
     require_square("eigh", a)
-    return EighResult(*_taken(bind_symmetric(eigh_row, a, _is_upper("eigh", UPLO))))
+    return EighResult(*_taken(bind_symmetric(eigh_row, a, is_upper("eigh", UPLO))))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a, UPLO="L"):
     """Eigenvalues of symmetric matrices; sums over equal ones have a gradient."""
     require_square("eigvalsh", a)
-    return _taken(bind_symmetric(eigh_row, a, _is_upper("eigvalsh", UPLO)))[0]
+    return _taken(bind_symmetric(eigh_row, a, is_upper("eigvalsh", UPLO)))[0]
 
 
 # -- other square matrices ------------------------------------------------------------------------
