@@ -10,10 +10,11 @@ from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import ArgumentError, DimensionMismatch, EmptyError, MatrixError
 from ..runtime.kinds import is_a
-from ..transforms import jacobian, jvp, stop_gradient, trees
+from ..transforms import jvp, stop_gradient, trees
 from ..transforms.equations import joined
 from ..transforms.flat import ravel
 from ..transforms.solutions import solution
+from ..transforms.systems import matrix_of
 from ..values.tracked import below
 from .carried import name_of
 from .until import repeated
@@ -178,7 +179,7 @@ def _solved(name: str, residual: Callable, x: Any, r: Any, solve: Callable | Non
     """Return J^-1 @ r."""
     if solve is not None:
         return solve(lambda v: jvp(residual, (x,), (v,))[1], r)
-    matrix = jacobian(residual)(x)
+    matrix = matrix_of(residual, x)
     if shape_of(x) != (1,):
         try:
             return np.linalg.solve(matrix, r)

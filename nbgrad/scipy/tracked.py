@@ -7,8 +7,9 @@ import numpy as np
 
 from ..core.primitive import shape_of
 from ..errors import NoRuleError, StepsError
-from ..transforms import jacobian, stop_gradient, trees
+from ..transforms import stop_gradient, trees
 from ..transforms.solutions import captured, solution
+from ..transforms.systems import matrix_of
 from .found import Solved
 
 _FACTS = ("message", "status", "nit", "nfev", "njev", "nhev", "method")
@@ -90,11 +91,11 @@ def _polished(
         if not converged:
             raise _unsolved(op, message, rest)
         return x
-    far = np.inf
+    far, shape = np.inf, np.shape(x)
     for _ in range(_STEPS):
-        matrix = jacobian(lambda x: flat(residual(x)))(x)
+        matrix = matrix_of(lambda v: flat(residual(np.reshape(v, shape))), np.reshape(x, -1))
         try:
-            step = np.linalg.solve(np.reshape(matrix, (rest.size, -1)), rest)
+            step = np.linalg.solve(matrix, rest)
         except np.linalg.LinAlgError:  # a derivative raises MatrixError
             break
         moved = x - np.reshape(step, np.shape(x))
