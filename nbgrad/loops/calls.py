@@ -89,7 +89,6 @@ class Bound:
             f"take numbers, arrays, tuples of them, None, strings and functions{user_line()}"
         )
 
-
     def _complex(self, x: Any) -> Any:
         """The type of a complex argument, which is two leaves: its parts."""
         if getattr(x, "dtype", np.dtype(complex)).itemsize > 16:

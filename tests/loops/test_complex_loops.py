@@ -160,7 +160,12 @@ def products(z):
 def reductions(z):
     a = z.reshape(2, -1)
     total = np.abs(a.sum(axis=0)).sum() + np.abs(np.sum(a, axis=1)).sum() + a.mean().real
-    return total + np.prod(z).imag + np.abs(np.cumsum(z)).sum() + np.where(a.real > 0, a, 2j).sum().imag
+    return (
+        total
+        + np.prod(z).imag
+        + np.abs(np.cumsum(z)).sum()
+        + np.where(a.real > 0, a, 2j).sum().imag
+    )
 
 
 OUTSIDE = np.array([1 + 1j, 2 - 1j, 0.5, 1j])
@@ -218,6 +223,13 @@ def test_values_and_tangents(name):
     h = 1e-6
     ends = [f(*(x + s * d for x, d in zip(args, directions, strict=True))) for s in (h, -h)]
     assert np.allclose(tangent, (ends[0] - ends[1]) / (2 * h), rtol=1e-7, atol=1e-7)
+
+
+def test_plan_before_a_gradient():
+    f = nbgrad.njit(lambda z, w: abs(w * z[0]))
+    f(Z, 1j)
+    assert "gradient with respect to z, w" in f.plan
+    assert "hypot" in f.source
 
 
 def test_holomorphic():
@@ -315,7 +327,7 @@ REFUSED = {
     "the order of complex numbers": lambda z: 1.0 if z[0] > 1 else 2.0,
     "max of complex numbers": lambda z: np.max(z).real,
     "exp of complex numbers": lambda z: math.exp(z[0]),
-    "a complex number as a real one": lambda z: range(z[0])[0] * 1.0,
+    "a complex number as a real one": lambda z: np.full(2, z[0], np.float64).sum(),
     "floordiv of complex numbers": lambda z: (z[0] // 2).real,
 }
 

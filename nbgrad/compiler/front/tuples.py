@@ -20,7 +20,7 @@ def is_tuple(value: Value) -> bool:
     """Whether a value is a tuple, which complex numbers are not."""
     if isinstance(value, tuple):
         return not isinstance(value, Complex)
-    return (isinstance(value, Known) and isinstance(value.value, tuple))
+    return isinstance(value, Known) and isinstance(value.value, tuple)
 
 
 def compared(emit: FunctionBuilder, op: ast.cmpop, left: Value, right: Value) -> Value:
