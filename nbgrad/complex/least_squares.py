@@ -6,8 +6,8 @@ import numpy as np
 from ..core.functions import functions
 from ..errors import DimensionMismatch
 from ..rules.linalg.systems import solution
-from .matrices import doubled, halved
 from .calls import complexly
+from .matrices import doubled, halved
 from .pair import ComplexArray
 from .stacked import whole
 

@@ -9,9 +9,9 @@ from ..errors import ArgumentError, NoRuleError
 from ..kernels import shapes
 from ..rules.layout import given
 from ..rules.surface.polynomials import nonzero_range
+from .calls import complexly, has_complex
 from .elementary import multiply
 from .layout import by_parts
-from .calls import complexly, has_complex
 from .pair import ComplexArray, parts_of
 from .products import bilinear
 from .stacked import whole

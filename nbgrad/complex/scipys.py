@@ -14,8 +14,8 @@ from ..kernels import shapes
 from ..rules.linalg import banded, cholesky, matrix_functions, sylvester, toeplitz, triangular
 from ..rules.linalg.matrices import require_square
 from ..rules.select import on_values
-from .matrices import doubled, halved, woven
 from .calls import complexly
+from .matrices import doubled, halved, woven
 from .pair import ComplexArray, parts_of
 from .stacked import ComplexRow, adjoint, whole
 

@@ -11,7 +11,7 @@ from helpers.children import environment
 from helpers.planes import check_in_a_plane
 
 import nbgrad
-from nbgrad import DimensionMismatch, NoRuleError, UntrackedError, linalg
+from nbgrad import DimensionMismatch, UntrackedError, linalg
 
 RNG = np.random.default_rng(7)
 A = RNG.normal(size=(3, 3)) + 3 * np.eye(3)
