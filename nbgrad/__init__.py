@@ -22,6 +22,7 @@ _require_gil()
 with _into_oldest_generation():
     from . import random as random
     from .check import check_grads
+    from .complex import ComplexArray
     from .control import cond, fixed_point, loop, newton, scan, while_loop
     from .core.modes import detect_changes, detect_nan, no_tracking
     from .descent import descend, minimize
@@ -120,6 +121,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CacheWarning",
     "CheckpointError",
+    "ComplexArray",
     "ConstantWarning",
     "DimensionMismatch",
     "GraphError",

@@ -11,8 +11,12 @@ from . import elementary as elementary
 from . import fourier as fourier
 from . import hyperbolic as hyperbolic
 from . import layout as layout
+from . import least_squares as least_squares
 from . import matrices as matrices
+from . import norms as norms
+from . import polynomials as polynomials
 from . import products as products
+from . import scipys as scipys
 from . import spectra as spectra
 from . import sums as sums
 from .calls import has_complex as has_complex

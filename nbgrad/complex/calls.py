@@ -8,6 +8,7 @@ import numpy as np
 from ..core.functions import check_call, functions, items_of, name_of, no_rule, of_ufunc
 from ..core.numpy_class import Pair
 from ..errors import ArgumentTypeError, ComplexError, NoRuleError, UntrackedError
+from ..rules.linalg.widened import ComplexResult
 from ..runtime.kinds import is_a
 
 __all__ = [
@@ -88,9 +89,10 @@ def written(out: Any, result: Any, name: str) -> Any:
 
 def retried(function: Any, args: tuple, kwargs: dict, error: ComplexError | None) -> Any:
     """The call of a function that refused a complex operand beside a real array, in complex
-    numbers. Raises `error` if no operand is complex."""
-    if error and not has_complex(args) and not has_complex(tuple(kwargs.values())):
-        raise error
+    numbers, or of one whose result is complex. Raises `error` if no operand is complex."""
+    if error and type(error) is not ComplexResult:
+        if not has_complex(args) and not has_complex(tuple(kwargs.values())):
+            raise error
     return call(function, args, kwargs)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..core.primitive import shape_of
+from ..kernels import shapes
+from ..rules.linalg.matrices import require_square
 from .calls import complexly, has_complex
 from .elementary import _is_zero, conjugate
 from .pair import joined, parts_of
@@ -84,19 +86,14 @@ def multi_dot(arrays, *, out=None):
 
 @complexly(np.linalg.matrix_power)
 def matrix_power(a, n):
-    if n < 0:
-        return matrix_power(np.linalg.inv(a), -n)
-    out = None
-    while n:
-        if n & 1:
-            out = a if out is None else np.matmul(out, a)
-        a, n = np.matmul(a, a), n >> 1
-    return np.eye(shape_of(a)[-1]) + 0.0 * a if out is None else out
-
-
-@complexly(np.polyval)
-def polyval(p, x):
-    out = 0.0
-    for c in p:
-        out = np.add(np.multiply(out, x), c)
+    n = shapes.whole(n, "matrix_power: n")
+    require_square("matrix_power", a)
+    if n == 0:
+        return np.eye(shape_of(a)[-1]) + 0.0 * a
+    power, rest, out = (np.linalg.inv(a), -n, None) if n < 0 else (a, n, None)
+    while rest:
+        if rest & 1:
+            out = power if out is None else np.matmul(out, power)
+        rest >>= 1
+        power = np.matmul(power, power) if rest else power
     return out

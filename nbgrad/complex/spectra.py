@@ -17,6 +17,7 @@ from ..rules.linalg.decompositions import (
     EighResult,
     EigResult,
     diagonal_of,
+    is_upper,
     over_gaps,
     rounding,
     values_beside,
@@ -157,7 +158,7 @@ def hermitian(a: Any, upper: bool = False) -> Any:
 def eigh(a, UPLO="L"):
     """Real eigenvalues and the vectors of Hermitian matrices: of the Hermitian part."""
     require_square("eigh", a)
-    w, v = _taken(eigh_row(hermitian(a, UPLO.upper() == "U")))
+    w, v = _taken(eigh_row(hermitian(a, is_upper("eigh", UPLO))))
     return EighResult(w.real, v)
 
 

@@ -58,27 +58,3 @@ def cumprod(a, axis=None, dtype=None, out=None):
         x = np.concatenate([x[:step], multiply(x[step:], x[:-step])])
         step *= 2
     return np.moveaxis(x, 0, axis)
-
-
-@complexly(np.linalg.norm)
-def norm(x, ord=None, axis=None, keepdims=False):
-    """The norm of the moduli, which is that of x but for the norms by singular values."""
-    if ord in (None, "fro") or (axis is None and x.ndim == 1) or isinstance(axis, int):
-        if ord in (None, 2, "fro") and (axis is not None or x.ndim <= 2 or ord is None):
-            both = np.stack(parts_of(x))
-            if axis is None:
-                out = np.linalg.norm(both.reshape(-1))
-                return np.reshape(out, (1,) * x.ndim) if keepdims else out
-            axes = [a % x.ndim + 1 for a in np.atleast_1d(axis)]
-            total = np.linalg.norm(
-                np.stack([np.linalg.norm(both, axis=0)])[0],
-                axis=tuple(a - 1 for a in axes) if len(axes) > 1 else axes[0] - 1,
-                keepdims=keepdims,
-            )
-            return total
-        return np.linalg.norm(np.abs(x), ord, axis, keepdims)
-    if ord in (1, -1, np.inf, -np.inf):
-        return np.linalg.norm(np.abs(x), ord, axis, keepdims)
-    values = np.linalg.svd(x if axis is None else np.moveaxis(x, axis, (-2, -1)), compute_uv=False)
-    out = {2: np.max, -2: np.min, "nuc": np.sum}[ord](values, axis=-1)
-    return out if not keepdims else np.expand_dims(out, (0, 1) if axis is None else tuple(axis))

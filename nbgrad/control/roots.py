@@ -10,10 +10,11 @@ from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import ArgumentError, DimensionMismatch, EmptyError, MatrixError
 from ..runtime.kinds import is_a
-from ..transforms import jacobian, jvp, stop_gradient, trees
+from ..transforms import jvp, stop_gradient, trees
 from ..transforms.equations import joined
 from ..transforms.flat import ravel
 from ..transforms.solutions import solution
+from ..transforms.systems import matrix_of
 from ..values.tracked import below
 from .carried import name_of
 from .until import repeated
@@ -151,7 +152,7 @@ def _newton(
         return x, r, size, np.maximum(scale, _most(x))
 
     def unfinished(state: tuple) -> Any:
-        return _is_long(*state[2:], tol)
+        return _is_long(state[2], state[3], tol)
 
     start = x, residual(x), _full(np.inf, x), _most(x)
     return repeated(unfinished, step, start, maxiter, partial(_told, name, maxiter))[0]
@@ -178,7 +179,7 @@ def _solved(name: str, residual: Callable, x: Any, r: Any, solve: Callable | Non
     """Return J^-1 @ r."""
     if solve is not None:
         return solve(lambda v: jvp(residual, (x,), (v,))[1], r)
-    matrix = jacobian(residual)(x)
+    matrix = matrix_of(residual, x)
     if shape_of(x) != (1,):
         try:
             return np.linalg.solve(matrix, r)
@@ -200,7 +201,7 @@ def _iterated(
         return x - d, _most(d), _most(x - d)
 
     def unfinished(state: tuple) -> Any:
-        return _is_long(*state[1:], tol)
+        return _is_long(state[1], state[2], tol)
 
     start = x, _full(np.inf, x), _most(x)
     return repeated(unfinished, step, start, maxiter, partial(_told, name, maxiter))[0]

@@ -139,7 +139,6 @@ class ChangedError(GraphError, code="NB-CHANGED"):
 
 class LeakedValueError(NbgradError, RuntimeError, code="NB-LEAK"):
     """A value from inside a transformation was stored and used after the transformation returned.
-
     Return such values from the function, for example with `has_aux=True`, instead of storing them.
     """
 
@@ -304,7 +303,6 @@ class CacheWarning(NbgradWarning, code="NB-CACHE"):
 
 class ConstantWarning(NbgradWarning, code="NB-CONSTANT"):
     """The result of a function does not depend on the differentiated arguments.
-
     The derivative is zero. The warning is issued once per function; silence it with
     `warnings.filterwarnings("ignore", category=nbgrad.ConstantWarning)`.
     """

@@ -181,13 +181,13 @@ nbgrad.loop(3, lambda i, x: np.append(x, 1.0), np.zeros(0))
     Explanation(
         "NB-STEPS",
         "A loop took too many steps",
-        "The condition of `nbgrad.while_loop` still holds after `max_steps` steps, or a solver, such "
-        "as `nbgrad.newton`, has not converged.",
+        "The condition of `nbgrad.while_loop` still holds after `max_steps` steps, or a solver, "
+        "such as `nbgrad.newton`, has not converged.",
         """
 nbgrad.while_loop(lambda x: x > 1.0, lambda x: 0.5 * x, 1000.0, 3)
 """,
-        "Increase `max_steps`, or count the steps in the state and end the loop by the count. Start "
-        "a solver nearer to the solution, or allow it more steps.",
+        "Increase `max_steps`, or count the steps in the state and end the loop by the count. "
+        "Start a solver nearer to the solution, or allow it more steps.",
     ),
     Explanation(
         "NB-LOOP",

@@ -32,12 +32,7 @@ def instance_of(like: tuple, parts: Iterable[Any]) -> Any:
         return joined(real, imag)
     if real is None or imag is None:
         return None
-    found = plain_join(real, imag)
-    return complex(found) if isinstance(like, Complex) and not _is_narrow(real) else found
-
-
-def _is_narrow(part: Any) -> bool:
-    return getattr(part, "dtype", None) == np.float32
+    return plain_join(real, imag)
 
 
 def write_back(kind: Any, made: Any, leaves: Iterable[Any]) -> None:

@@ -135,7 +135,8 @@ def _stand_in(
     number, array, place = _BY_SHAPE.get(name, (None, None, 0))
     if name == "choice":
         replace = operands[3] if len(operands) > 3 else named.get("replace", Known(True))
-        if is_array or not (isinstance(replace, Known) and replace.value is True):
+        weighted = len(operands) > 4 or "p" in named
+        if is_array or weighted or not (isinstance(replace, Known) and replace.value is True):
             return None
     shape = operands[place] if len(operands) > place else named.get("shape", ())
     is_number = shape == () or (isinstance(shape, Known) and shape.value == ())

@@ -1,5 +1,5 @@
-"""The continuous adjoint: reverse mode that integrates the adjoint equation backward (Chen, Rubanova,
-Bettencourt, Duvenaud, Neural Ordinary Differential Equations, 2018, appendix B)."""
+"""The continuous adjoint: reverse mode that integrates the adjoint equation backward (Chen,
+Rubanova, Bettencourt, Duvenaud, Neural Ordinary Differential Equations, 2018, appendix B)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -107,7 +107,7 @@ class Path:
         values = g.number(start, self(start)), g.number(end, self(end))
         if values[0] * values[1] >= 0.0:  # by rounding at an end
             return float(start if abs(values[0]) < abs(values[1]) else end)
-        eps = 4.0 * np.finfo(float).eps
+        eps: Any = 4.0 * np.finfo(float).eps
         root: Any = brentq(lambda t: g.number(t, self(t)), start, end, xtol=eps, rtol=eps)
         return float(root)
 

@@ -1,4 +1,4 @@
-"""The right-hand side of an equation as a function of vectors, and the programs that integrate it."""
+"""The right-hand side of an equation as a function of vectors, and programs that integrate it."""
 
 import threading
 from collections import OrderedDict
@@ -40,6 +40,7 @@ METHODS: dict[str, Any] = {
 _MOST = 128
 _lock = fork_safe(threading.RLock())
 _problems: OrderedDict[Any, "Problem"] = OrderedDict()
+_reads: OrderedDict[int, tuple[Callable, Reads]] = OrderedDict()
 
 
 def numbers(x: Any, what: str) -> Any:
@@ -162,8 +163,8 @@ class Problem:
         is_dual = any(hasattr(x, "primal") for x in trees.flatten(args)[0])
         if self.is_read and self.method == "Rosenbrock" and is_dual:
             raise NoRuleError(
-                f"ode.solve: Rosenbrock has no forward mode for {self.name}, which is read from its "
-                "source: write it with functions of arrays only, np.stack in place of np.array"
+                f"ode.solve: Rosenbrock has no forward mode for {self.name}, which is read from "
+                "its source: write it with functions of arrays only, np.stack in place of np.array"
             )
         while True:
             try:
@@ -188,7 +189,7 @@ class Problem:
             def path_of(t0, t1, y0, h, options, atol, args, rows):
                 return path(t0, t1, y0, h, options, atol, args, rows)
 
-            self._programs[False] = compile(states_of, dynamic={"times": ("m",)})
+            self._programs[False] = compile(states_of)
             self._programs[True] = compile(path_of, static_argnames=("rows",))
         return self._programs[is_path]
 
@@ -221,9 +222,22 @@ class Problem:
         return by_y, by_t
 
 
+def _reads_of(f: Callable) -> Reads:
+    """The values that a function reads."""
+    known = _reads.get(id(f))
+    if known is not None and known[0] is f and known[1].is_same():
+        return known[1]
+    reads = Reads([f])
+    with _lock:
+        _reads[id(f)] = f, reads
+        if len(_reads) > _MOST:
+            _reads.popitem(last=False)
+    return reads
+
+
 def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
     """The problem of a function; that of an earlier call if what it reads is unchanged."""
-    reads = Reads([f.function if isinstance(f, Lifted) else f])
+    reads = _reads_of(f.function if isinstance(f, Lifted) else f)
     small = tuple(
         (x.array.shape, str(x.array.dtype), x.array.tobytes())
         for x in reads.places if isinstance(x, ReadArray)

@@ -44,14 +44,14 @@ def solve(
             roots are located. With the attribute `terminal`, True or a number of roots, it ends the
             integration; `direction` is the sign of the slope at roots that count.
         dense_output: whether `sol` of the result is a function of time.
-        rtol, atol: the error of a step is at most `atol + rtol * abs(y)`; atol may be an array (n,).
+        rtol, atol: the error of a step is at most `atol + rtol * abs(y)`; atol may be a vector.
         max_step, first_step: the largest and the first step size.
         gradient: "discrete": derivatives of the steps that were taken, exact for these. "adjoint":
             reverse mode integrates the adjoint equation, which takes memory for the states at
             `t_eval` only, and has errors of the size of the tolerances.
 
-    Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable in
-    y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
+    Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable
+    in y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
     and the states of events, by the implicit function theorem. The control of step sizes is not
     differentiated: steps have constant sizes. Values that f captures are constants.
 
@@ -162,8 +162,15 @@ def _states(
     problem: Problem, t0: Any, t1: Any, y: Any, options: Any, atol: Any, leaves: tuple, times: Any
 ) -> Any:
     """The states (n, m) at times, with derivatives of the steps."""
+    count = shape_of(times)[0]
+    if any(plain_of(x) is None for x in (t0, t1, y, times, *leaves)):
+        found, _ = problem.run(False, t0, t1, y, times, options, atol, leaves)
+        return np.transpose(found)
+    rest = max(8, 1 << (count - 1).bit_length()) - count  # so that few lengths are compiled
+    if rest and count:
+        times = np.concatenate([times, np.full(rest, plain_of(times)[-1])])
     found, _ = problem.run(False, t0, t1, y, times, options, atol, leaves)
-    return np.transpose(found)
+    return np.transpose(found[:count])
 
 
 def _tree(problem: Problem, y: Any) -> Any:
@@ -206,9 +213,9 @@ def _start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any
         raise DimensionMismatch(
             f"ode.solve: atol has shape {atol.shape}, and the state has {state.size} elements"
         )
-    if not np.all(atol >= 0.0):
+    if not (atol >= 0.0).all():
         raise ArgumentError("ode.solve: atol must not be negative")
-    return state, y, t0, t1, np.array(np.broadcast_to(atol, (state.size,)))
+    return state, y, t0, t1, atol if atol.ndim else np.full(state.size, atol)
 
 
 def _time(x: Any) -> Any:
@@ -219,7 +226,7 @@ def _time(x: Any) -> Any:
         return x
     if np.isnan(x):
         raise ArgumentError("ode.solve: t_span holds nan")
-    return np.float64(x)
+    return float(x)
 
 
 def _options(

@@ -31,8 +31,8 @@ def parameters(op: str, shape: tuple[int, ...], **named: Any) -> tuple[list, boo
     Raises ArgumentError for shapes that do not broadcast to the shape of the result.
     """
     found, kinds = [], set()
-    for name, x in named.items():
-        x = x if is_a(x, (int, float)) else given(x)
+    for name, given_as in named.items():
+        x: Any = given_as if is_a(given_as, (int, float)) else given(given_as)
         if hasattr(x, "dtype") and x.dtype.kind == "f":
             kinds.add(x.dtype)
         fits = len(shape_of(x)) <= len(shape) and all(

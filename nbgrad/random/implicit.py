@@ -177,7 +177,7 @@ def chisquare(state: Any, shape: Any = (), df: Any = 1.0) -> tuple[Any, Any]:
 def student_t(
     state: Any, shape: Any = (), df: Any = 1.0, loc: Any = 0.0, scale: Any = 1.0
 ) -> tuple[Any, Any]:
-    """Draw numbers of Student's t distribution; `df`, `loc` and `scale` may be tracked and broadcast.
+    """Draw numbers of Student's t distribution; the parameters may be tracked and broadcast.
 
     A draw is a normal number over the root of a chi-squared one. Raises ValueError if `df` or
     `scale` is not positive.

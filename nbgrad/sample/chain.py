@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..kernels import hamiltonian, nuts
 from .density import Density
 from .warm_up import Mass, windows
 
 _SECONDS = 0.05
 """About how long a call of compiled code takes: Python handles signals in between."""
+_SMALLEST = 1e-250
 _BLOCKS = 48
 """Each chain has 2**48 blocks of random numbers of its own."""
 
@@ -93,6 +95,18 @@ class Chain:
 
     def _stride(self) -> None:
         nuts.stride(*self._state())
+        step = self._floats[hamiltonian.STEP]
+        if not self.is_stopped and not _SMALLEST < step < 1.0 / _SMALLEST:
+            raise ArgumentError(
+                f"nbgrad.sample: chain {self.number} found no step size, of {step:.0e}: "
+                + (
+                    "the density does not fall off, so it is none (improper); give each parameter "
+                    "a prior"
+                    if step > 1.0
+                    else "the log density does not follow its gradient; it jumps, or a derivative "
+                    "is lost: try nbgrad.check_grads"
+                )
+            )
 
     def _walk(self, draws: np.ndarray, told: np.ndarray, tell: Callable[[int], None]) -> None:
         done = 0

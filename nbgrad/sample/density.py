@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..compiler.kernel import DISABLED
+from ..core.array import Array
+from ..errors import ComplexError, EmptyError, UntrackedError
 from ..runtime.kinds import is_a
 from ..scipy.functions import Flat, Objective
-from ..transforms import value_and_grad
+from ..transforms import trees, value_and_grad
 from ..transforms.flat import ravel
 
 _CODE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -24,7 +26,23 @@ class Density:
             start = np.array(start, np.float64)
         if is_a(start, (int, np.integer)) or (is_a(start, np.ndarray) and start.dtype.kind in "iu"):
             start = np.asarray(start, np.float64)
+        for leaf in trees.flatten([start, args])[0]:
+            if isinstance(leaf, Array):
+                raise UntrackedError(
+                    f"nbgrad.sample: a tracked array of shape {leaf.shape}: draws have no "
+                    "derivatives; pass plain arrays, x.data"
+                )
+        for leaf in trees.flatten([start])[0]:
+            if is_a(leaf, (complex, np.complexfloating)) or (
+                is_a(leaf, np.ndarray) and leaf.dtype.kind == "c"
+            ):
+                raise ComplexError(
+                    "nbgrad.sample: a complex start: let the real and the imaginary part be two "
+                    "parameters"
+                )
         vector, self.unravel = ravel(start)
+        if not vector.size:
+            raise EmptyError("nbgrad.sample: the start has no numbers")
         self.vector = np.array(vector, np.float64)
         flat = Flat(f, self.unravel, args, {})
         self.data, self.name = flat.data, flat.call.__name__

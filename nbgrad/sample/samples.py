@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import MissingExtra
 from ..transforms import trees
-from ..transforms.flat import Unravel
+from ..transforms.flat import Unravel, ravel
 from .diagnostics import ess_bulk, ess_mean, ess_tail, rhat
 from .table import Summary
 
@@ -55,6 +55,15 @@ class Samples:
     flat: np.ndarray
     unravel: Unravel
     seconds: float
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle a tree in place of `unravel`, which is made of it."""
+        state = {key: getattr(self, key) for key in ("draws", "stats", "flat", "seconds")}
+        return state | {"tree": self.unravel(self.flat[0, 0])}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        tree = state.pop("tree")
+        self.__dict__.update(state, unravel=ravel(tree)[1])
 
     @property
     def divergences(self) -> int:

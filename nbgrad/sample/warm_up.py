@@ -12,7 +12,7 @@ _FIRST, _WINDOW, _LAST = 75, 25, 50
 def windows(warmup: int) -> list[tuple[int, bool]]:
     """Return the pieces of the warm-up as pairs (transitions, whether the mass matrix is estimated
     from them), as in Stan: windows that double between a first and a last piece, in which only the
-    step size is adapted.
+    step size is adapted. A short warm-up has one window, and below 20 transitions none.
 
     >>> windows(1000)
     [(75, False), (25, True), (50, True), (100, True), (200, True), (500, True), (50, False)]
@@ -21,7 +21,8 @@ def windows(warmup: int) -> list[tuple[int, bool]]:
         return [(warmup, False)] if warmup else []
     first, window, last = _FIRST, _WINDOW, _LAST
     if warmup < first + window + last:
-        first, last = int(0.15 * warmup), int(0.1 * warmup)
+        # Below some 20 transitions the average step size depends on the guess at its beginning.
+        first, last = int(0.15 * warmup), min(20, warmup // 3)
         window = warmup - first - last
     pieces, left = [(first, False)], warmup - first - last
     while left:

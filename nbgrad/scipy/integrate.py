@@ -8,6 +8,8 @@ import scipy.integrate as _plain
 
 from ..core.array import Array
 from ..errors import NoRuleError
+from ..ode.captured import lifted
+from ..ode.solving import solve
 from ..rules.layout import given
 from ..transforms import custom_rule, jvp, trees, vjp
 from ..transforms.flat import ravel
@@ -21,6 +23,44 @@ if TYPE_CHECKING:
 __all__ = []
 __all__ += _plain.__all__
 globals().update({name: getattr(_plain, name) for name in __all__})
+
+
+def solve_ivp(
+    fun: Callable, t_span: Sequence, y0: Any, method: Any = "RK45", t_eval: Any = None,
+    dense_output: bool = False, events: Any = None, vectorized: bool = False, args: Any = None,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """Solve the initial value problem dy/dt = fun(t, y, *args), y(t0) = y0.
+
+    The arguments are those of `scipy.integrate.solve_ivp`, which is called if none of y0, t_span,
+    t_eval and args is tracked and fun closes over no tracked value. Otherwise this is
+    `nbgrad.ode.solve`: methods other than "RK45" are replaced by "Rosenbrock" if they are implicit
+    ("Radau", "BDF", "LSODA"), and refused if not; `jac` and `vectorized` are not needed.
+
+    Raises the errors of `nbgrad.ode.solve`.
+
+    >>> def end(rate):
+    ...     found = solve_ivp(
+    ...         lambda t, y, k: -k * y, (0.0, 1.0), np.ones(1), args=(rate,), rtol=1e-9, atol=1e-9
+    ...     )
+    ...     return found.y[0, -1]
+    >>> float(nbgrad.grad(end)(2.0)).__round__(6)  # -exp(-2)
+    -0.135335
+    """
+    given_args = () if args is None else tuple(args)
+    values = trees.flatten([y0, t_span, t_eval, given_args])[0]
+    if not any(isinstance(x, Array) for x in values) and not lifted(fun)[1]:
+        return _plain.solve_ivp(
+            fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
+        )
+    if method in ("Radau", "BDF", "LSODA"):
+        method = "Rosenbrock"
+    for name in ("jac", "jac_sparsity", "lband", "uband", "min_step"):
+        options.pop(name, None)
+    return solve(
+        fun, t_span, y0, args=given_args, method=method, t_eval=t_eval, events=events,
+        dense_output=dense_output, **options,
+    )  # fmt: skip
 
 
 def odeint(func: Callable, y0: Any, t: Any, args: tuple = (), **options: Any) -> Any:

@@ -174,7 +174,7 @@ def fixed_point(
 
     def run(x0: Any, args: tuple) -> tuple[Any, bool, str]:
         try:
-            found = scipy.optimize.fixed_point(func, x0, args, **settings)
+            found: Any = scipy.optimize.fixed_point(func, x0, args, **settings)
         except RuntimeError as error:
             return np.asarray(x0), False, str(error)
         return np.reshape(found, np.shape(x0)), True, ""
@@ -229,7 +229,7 @@ def root_scalar(
             return by_steps(f, x0, args, maxiter=settings.get("maxiter") or 50)
         xtol, rtol = settings.get("xtol") or 2e-12, settings.get("rtol") or 1e-15
         steps = settings.get("maxiter") or 100
-        return _bracketed(op, lambda x: f(x, *args), *ends, xtol, rtol, steps)
+        return _bracketed(op, lambda x: f(x, *args), ends[0], ends[1], xtol, rtol, steps)
 
     op = f"root_scalar: {name_of(f, 'f')}"
     start = given[0][0] if given[0] else given[1]

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import NoRuleError, StepsError
-from ..transforms import jacobian, stop_gradient, trees
-from ..transforms.solutions import solution
-from ..transforms.state import State
+from ..transforms import stop_gradient, trees
+from ..transforms.solutions import captured, solution
+from ..transforms.systems import matrix_of
 from .found import Solved
 
 _FACTS = ("message", "status", "nit", "nfev", "njev", "nhev", "method")
@@ -21,7 +20,7 @@ LARGE = 1000  # unknowns: from here on, systems are solved by products with the 
 
 def is_tracked(*values: Any) -> bool:
     """Return whether arguments, or closures of functions among them, hold tracked values."""
-    return any(isinstance(x, Array) for x in State(values).leaves)
+    return any(captured(value)[1] for value in values)
 
 
 def require_plain(op: str, settings: dict[str, Any], why: str) -> None:
@@ -92,11 +91,11 @@ def _polished(
         if not converged:
             raise _unsolved(op, message, rest)
         return x
-    far = np.inf
+    far, shape = np.inf, np.shape(x)
     for _ in range(_STEPS):
-        matrix = jacobian(lambda x: flat(residual(x)))(x)
+        matrix = matrix_of(lambda v: flat(residual(np.reshape(v, shape))), np.reshape(x, -1))
         try:
-            step = np.linalg.solve(np.reshape(matrix, (rest.size, -1)), rest)
+            step = np.linalg.solve(matrix, rest)
         except np.linalg.LinAlgError:  # a derivative raises MatrixError
             break
         moved = x - np.reshape(step, np.shape(x))

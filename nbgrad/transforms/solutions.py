@@ -7,26 +7,34 @@ linear system with the Jacobian F_x, or its transpose (Griewank and Walther, Eva
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import Any
+from typing import Any, Generic
 
 from ..core.array import Array
 from ..core.remade import reduced
+from ..errors import ArgumentTypeError
 from . import trees
 from .equations import Equation, solved
 from .state import State
 from .systems import Products
+from .transformed import Parameters, Result
 
 _FAR = 1e-3  # a longer Newton step from a solution, relative to 1 + |x|, is an error
 
 
-class Implicit:
+class Implicit(Generic[Parameters, Result]):
     """A solver with the derivative of its solution, returned by `nbgrad.implicit`."""
 
-    def __init__(self, f: Callable, optimality: Callable, solve: Any = None, tol: Any = _FAR):
+    def __init__(
+        self,
+        f: Callable[Parameters, Result],
+        optimality: Callable,
+        solve: Any = None,
+        tol: float | None = _FAR,
+    ):
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self.f, self.optimality, self.solve, self.tol = f, optimality, solve, tol
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: Parameters.args, **options: Parameters.kwargs) -> Result:
         name = getattr(self, "__name__", type(self.f).__name__)
         return solution(name, self.optimality, self.f, args, options, self.solve, self.tol)
 
@@ -34,20 +42,21 @@ class Implicit:
         """Bind a method: the instance is the first argument."""
         if instance is None:
             return self
-        return lambda *args, **options: self(instance, *args, **options)
+        call: Any = self
+        return lambda *args, **options: call(instance, *args, **options)
 
     def __reduce__(self) -> Any:
         return reduced(self, Implicit, self.f, self.optimality, self.solve, self.tol)
 
     @property
-    def function(self) -> Callable:
+    def function(self) -> Callable[Parameters, Result]:
         """The solver without the rule."""
         return self.f
 
 
 def implicit(
     optimality: Callable, *, solve: Callable | str | None = None, tol: float | None = _FAR
-) -> Callable[[Callable], Implicit]:
+) -> Callable[[Callable[Parameters, Result]], Implicit[Parameters, Result]]:
     """Give a solver the derivatives of its solution, by the implicit function theorem.
 
     Arguments:
@@ -93,11 +102,21 @@ def implicit(
     elif solve is not None:
         trees.require_function("implicit: solve", solve)
 
-    def decorate(f: Callable) -> Implicit:
+    def decorate(f: Callable[Parameters, Result]) -> Implicit[Parameters, Result]:
         trees.require_function("implicit", f)
         return Implicit(f, optimality, solve, tol)
 
     return decorate
+
+
+def captured(tree: Any) -> tuple[State | None, list[int]]:
+    """Return the state of the functions of a tree, and the places of tracked values among its
+    leaves. There is no state of a closure that contains itself."""
+    try:
+        state = State(tree)
+    except ArgumentTypeError:
+        return None, []
+    return state, [i for i, x in enumerate(state.leaves) if isinstance(x, Array)]
 
 
 def solution(
@@ -115,9 +134,8 @@ def solution(
     `records` tells that the solver consists of ops of nbgrad, which treat samples together.
     """
     options = options or {}
-    lifted = State((optimality, solver))
-    places = [i for i, x in enumerate(lifted.leaves) if isinstance(x, Array)]
-    if places:
+    lifted, places = captured((optimality, solver))
+    if lifted is not None and places:
         # Tracked values in closures become arguments.
         def functions(arrays: Sequence) -> tuple:
             leaves = list(lifted.leaves)

@@ -7,13 +7,23 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import ArgumentError, MatrixError, StepsError
+from ..errors import ArgumentError, MatrixError, NoRuleError, StepsError
 from .forward import jvp
 from .jacobians import jacobian
 from .reverse import vjp
 
 _METHODS = ("bicgstab", "cg", "gmres")
 _LEFT = 1e-4  # the residual of a linear solver, relative to the right-hand side, that is an error
+
+
+def matrix_of(residual: Callable, x: Any) -> Any:
+    """Return the Jacobian (n, n) of a function of a vector (n,)."""
+    if shape_of(x) == (1,):
+        try:
+            return np.reshape(jvp(residual, (x,), (np.ones_like(x),))[1], (1, 1))
+        except NoRuleError:  # a custom rule without a pushforward
+            pass
+    return jacobian(residual)(x)
 
 
 class _System:
@@ -69,7 +79,7 @@ class Dense(_System):
 
     def __init__(self, *parts: Any):
         super().__init__(*parts)
-        self.matrix = jacobian(lambda x: self.residual(x, *self.args))(self.x)
+        self.matrix = matrix_of(lambda x: self.residual(x, *self.args), self.x)
         self.require_solved()
 
     def direct(self, b: Any) -> Any:
@@ -99,8 +109,8 @@ class Products(_System):
     """
 
     def __init__(self, *parts: Any):
-        *parts, self.solve, self.linear = parts
-        super().__init__(*parts)
+        self.solve, self.linear = parts[-2:]
+        super().__init__(*parts[:-2])
         self.require_solved()
 
     def direct(self, b: Any) -> Any:
@@ -153,7 +163,7 @@ class Products(_System):
             )
         from scipy.sparse.linalg import LinearOperator
 
-        operator = LinearOperator((b.size, b.size), times, dtype=b.dtype)
+        operator = LinearOperator((b.size, b.size), times, dtype=b.dtype)  # pyright: ignore[reportCallIssue]
         return self.method(self.solve)(operator, b, rtol=1e-12, atol=0.0, maxiter=50 * b.size)[0]
 
     @staticmethod

@@ -61,9 +61,10 @@ REFUSED = {
     "a shift of a float": ("return x << 1", "left_shift of floats", 1),
     "a raise of a value": ("raise x", "an exception that is not a class", 1),
     "print of a call": ("print(helper(x, x))\nreturn x", "print of the result of a call", 1),
-    "a complex number": ("return (x + 1j).real", "a complex number: use two", 1),
+    "a complex number": ("return math.sin(x + 1j)", "sin of complex numbers", 1),
+    "the order of complex numbers": ("return x if x < 1j else 0.0", "the order of complex", 1),
     "an array of complex numbers": (
-        "return a.astype(np.complex128)[0].real", "a complex number: use two", 1),
+        "return np.sort(a.astype(np.complex128))[0].real", "sort of complex numbers", 1),
     "half a float": ("return np.float16(x)", "a number of dtype float16", 1),
     "a string": ("y = 'a' + 'b'\nreturn x", "as a number", 1),
     "a named tuple's field": ("return Point(x, x).z", "the attribute z", 1),

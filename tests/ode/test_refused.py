@@ -54,7 +54,7 @@ def test_wrong_arguments(options, error, text):
 def test_solutions_that_do_not_exist():
     with pytest.raises(StepsError, match="too small"):
         ode.solve(lambda t, y: y * y, (0.0, 2.0), np.ones(2), t_eval=[1.9])
-    with pytest.raises(StepsError, match="too small at t = 0.99"):
+    with pytest.raises(StepsError, match=r"too small at t = 0\.99"):
         ode.solve(lambda t, y: y * y, (0.0, 2.0), np.ones(2))
 
 

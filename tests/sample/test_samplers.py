@@ -13,9 +13,12 @@ import nbgrad
 from nbgrad.errors import (
     ArgumentError,
     ArgumentTypeError,
+    ComplexError,
+    EmptyError,
     NoFloatError,
     SamplingWarning,
     TraceError,
+    UntrackedError,
 )
 from nbgrad.sample import hmc, nuts
 from nbgrad.sample.diagnostics import ess_mean
@@ -206,6 +209,21 @@ def test_arguments_are_checked():
         nuts(lambda x: -x[0] if x[0] > 0.0 else x[0], np.ones(1))
 
 
+def test_densities_that_are_none_are_refused():
+    x = np.zeros(2)
+    with pytest.raises(ArgumentError, match="improper"):
+        nuts(lambda x: 0.0 * np.sum(x), x)
+    with pytest.raises(ComplexError, match="two parameters"):
+        nuts(lambda x: -np.sum(np.abs(x) ** 2), x + 1j)
+    with pytest.raises(EmptyError, match="no numbers"):
+        nuts(lambda x: -0.5 * np.sum(x**2), np.zeros(0))
+    square = lambda x, m: -0.5 * np.sum((x - m) ** 2)  # noqa: E731
+    with pytest.raises(UntrackedError, match="draws have no derivatives"):
+        nbgrad.grad(lambda m: np.mean(nuts(square, x, args=(m,)).draws))(x)
+    with pytest.raises(UntrackedError, match="draws have no derivatives"):
+        nuts(square, nbgrad.track(x), args=(x,))
+
+
 def test_an_exception_of_the_density_is_raised():
     def refuses(x):
         if abs(x[0]) > 0.5:
@@ -240,7 +258,7 @@ def test_windows_are_those_of_stan():
     assert windows(1000) == [
         (75, False), (25, True), (50, True), (100, True), (200, True), (500, True), (50, False)
     ]  # fmt: skip
-    assert windows(100) == [(15, False), (75, True), (10, False)]
+    assert windows(100) == [(15, False), (65, True), (20, False)]
     assert windows(10) == [(10, False)] and windows(0) == []
     assert all(sum(n for n, _ in windows(total)) == total for total in range(0, 700, 7))
 

@@ -1,5 +1,6 @@
 """`Samples`: summaries, maps, HTML and ArviZ."""
 
+import pickle
 import sys
 import types
 
@@ -44,6 +45,13 @@ def test_a_long_summary_is_cut_and_chains_apart_are_told(rng):
     assert "nan" in repr(few.summary()) and "x " in repr(few.summary())
     apart = nuts(lambda x: -0.5 * np.sum(x**2), np.zeros(2), draws=10, warmup=0, spread=50.0)
     assert "have not mixed" in repr(apart.summary())
+
+
+def test_samples_are_pickled(found):
+    again = pickle.loads(pickle.dumps(found))
+    np.testing.assert_array_equal(again.draws["z"], found.draws["z"])
+    assert repr(again.summary()) == repr(found.summary())
+    np.testing.assert_array_equal(again.map(lambda p: p["z"]), found.draws["z"])
 
 
 def test_map(found):

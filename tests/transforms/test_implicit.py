@@ -85,7 +85,7 @@ def test_a_solver_that_numba_compiled():
     assert grad(grad(solve))(4.0) == pytest.approx(-1 / 32, rel=1e-14)
     with pytest.raises(nbgrad.TraceError, match=r"compiled is compiled by Numba.*nbgrad\.njit"):
         nbgrad.compile(solve)(4.0)
-    own = nbgrad.implicit(lambda x, a: x**2 - a)(nbgrad.njit(compiled.py_func))
+    own = nbgrad.implicit(lambda x, a: x**2 - a)(nbgrad.njit(compiled.py_func))  # pyright: ignore
     assert nbgrad.compile(grad(grad(own)))(4.0) == pytest.approx(-1 / 32, rel=1e-14)
 
 

@@ -340,10 +340,6 @@ def kind_of(kind: Any) -> Any:
     """A type of Numba as one of ours. Raises Unsupported for types that the IR does not have."""
     if kind in _NUMBERS:
         return _NUMBERS[kind]
-    if isinstance(kind, types.Complex):
-        return Complex([part_dtype(np.dtype(str(kind)))] * 2)
-    if isinstance(kind, types.Array) and isinstance(kind.dtype, types.Complex):
-        return Planes([kind_of(kind.copy(dtype=kind.dtype.underlying_float))] * 2)
     if isinstance(kind, types.CPointer):
         return Pointer(kind_of(kind.dtype))
     if isinstance(kind, types.Array):

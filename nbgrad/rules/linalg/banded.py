@@ -14,6 +14,7 @@ from ..forms import matrices as forms
 from ..layout import given
 from .matrices import system
 from .triangular import over_stacks, right_hand_sides, scipy_function
+from .widened import takes_complex
 
 __all__ = ["block_diag", "solve_banded"]
 
@@ -89,6 +90,7 @@ banded_row = system(
 )  # fmt: skip
 
 
+@takes_complex
 def solve_banded(
     l_and_u: tuple[int, int], ab: Any, b: Any, overwrite_ab: bool = False,
     overwrite_b: bool = False, check_finite: bool = True,
@@ -130,6 +132,7 @@ def solve_banded(
 # -- matrices made of others ----------------------------------------------------------------------
 
 
+@takes_complex
 def block_diag(*arrs: Any) -> Any:
     """A block diagonal matrix of the given matrices.
 

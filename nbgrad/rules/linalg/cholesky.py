@@ -16,6 +16,7 @@ from .matmul import swap
 from .matrices import require_square
 from .symmetric import bind_symmetric, symmetric
 from .triangular import solve_triangular, triangular_row
+from .widened import takes_complex
 
 __all__ = ["cho_factor", "cho_solve"]
 
@@ -65,6 +66,7 @@ def cholesky(a, /, *, upper=False):
     return swap(out) if upper else out
 
 
+@takes_complex
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
@@ -85,6 +87,7 @@ def cho_factor(
     return cholesky(a, upper=not lower), bool(lower)
 
 
+@takes_complex
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:

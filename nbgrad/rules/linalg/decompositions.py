@@ -29,6 +29,7 @@ from ..nondiff import stopped
 from .matmul import swap
 from .matrices import floats, inv, require_square, solve
 from .symmetric import bind_symmetric, even, symmetric
+from .widened import ComplexResult
 
 VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not call"
 
@@ -134,7 +135,7 @@ eigh_row = Custom(
 EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
 
 
-def _is_upper(op: str, uplo: str) -> bool:
+def is_upper(op: str, uplo: str) -> bool:
     if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
         raise ArgumentError(f"{op}: UPLO={uplo!r} must be 'L' or 'U'")
     return uplo.upper() == "U"
@@ -150,14 +151,14 @@ def eigh(a, UPLO="L"):
     functions, in forward mode, and where their eigenvalues are used too; functions of the whole
     matrix, such as `nbgrad.linalg.expm`, have a gradient there."""
     require_square("eigh", a)
-    return EighResult(*_taken(bind_symmetric(eigh_row, a, _is_upper("eigh", UPLO))))
+    return EighResult(*_taken(bind_symmetric(eigh_row, a, is_upper("eigh", UPLO))))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a, UPLO="L"):
     """Eigenvalues of symmetric matrices; sums over equal ones have a gradient."""
     require_square("eigvalsh", a)
-    return _taken(bind_symmetric(eigh_row, a, _is_upper("eigvalsh", UPLO)))[0]
+    return _taken(bind_symmetric(eigh_row, a, is_upper("eigvalsh", UPLO)))[0]
 
 
 # -- other square matrices ------------------------------------------------------------------------
@@ -166,9 +167,8 @@ def eigvalsh(a, UPLO="L"):
 def _eig(x):
     w, v = np.linalg.eig(floats(x))
     if np.iscomplexobj(w):
-        raise NoRuleError(
-            "eig: an eigenvalue is complex; nbgrad computes with real numbers: use np.linalg.eigh "
-            "for symmetric matrices, or x.data for the value"
+        raise ComplexResult(
+            "eig: an eigenvalue is complex: call np.linalg.eigvals, or take x.astype(complex)"
         )
     return _stacked(w, v)
 
@@ -195,7 +195,7 @@ _apart = [sample((2, 2), domain=positive), sample((2, 2, 2), domain=positive)]
 eig_row = Custom(
     "eig", _eig, _one_more_row, _eig_rule, _eig_push, reads=(), samples=_apart,
     batch=batching.broadcast, eager_only=VECTORS, reference=_eig,
-    notes="real eigenvalues only; nan in vectors of equal eigenvalues",
+    notes="complex where an eigenvalue is; nan in vectors of equal eigenvalues",
 )  # fmt: skip
 
 
@@ -204,15 +204,14 @@ EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
 
 @implements(np.linalg.eig)
 def eig(a):
-    """Eigenvalues and eigenvectors of matrices with real eigenvalues. Raises NoRuleError for
-    complex eigenvalues."""
+    """Eigenvalues and eigenvectors. They are complex if an eigenvalue is; eager only."""
     require_square("eig", a)
     return EigResult(*_taken(bind(eig_row, a)))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a):
-    """Real eigenvalues. Raises NoRuleError for complex ones."""
+    """Eigenvalues, complex if one of them is."""
     require_square("eigvals", a)
     return _taken(bind(eig_row, a))[0]
 

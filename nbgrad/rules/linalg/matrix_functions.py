@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ...core.primitive import Aval, bind, shape_of
-from ...errors import NoRuleError
 from .. import batching
 from ..dtypes import float_type
 from ..families import Custom, definite, sample
@@ -26,6 +25,7 @@ from ..layout import given
 from .matmul import swap
 from .matrices import floats, require_square
 from .triangular import over_stacks, scipy_function
+from .widened import ComplexResult, takes_complex
 
 __all__ = ["expm", "logm", "sqrtm"]
 
@@ -123,10 +123,7 @@ def _real(name: str) -> Callable:
     def compute(x):
         out = _wide(name)(x)
         if np.iscomplexobj(out) and np.isfinite(out).all():
-            raise NoRuleError(
-                f"{name}: a matrix has a negative eigenvalue, so that it is complex, and nbgrad "
-                "computes with real numbers: use x.data for the value"
-            )
+            raise ComplexResult(f"{name}: a matrix has a negative eigenvalue: take x + 0j")
         return out.real
 
     return compute
@@ -166,16 +163,17 @@ _logm_along = _derivative("logm", partial(_corner, _stacked(_real("logm"))), eag
 expm_row = _row("expm", _exponential, _exponential_back, _expm_along, form=forms.exponential)
 sqrtm_row = _row(
     "sqrtm", _real("sqrtm"), _root_back, _sqrtm_along, eager_only=_SCHUR,
-    notes="the principal root, of matrices without negative eigenvalues, which are refused",
+    notes="the principal root, which is complex if an eigenvalue is negative",
     slow="the pullback solves Sylvester's equation, which takes Schur factors again",
 )  # fmt: skip
 logm_row = _row(
     "logm", _real("logm"), _logarithm_back, _logm_along, eager_only=_SCHUR,
-    notes="the principal logarithm, of matrices without negative eigenvalues, which are refused",
+    notes="the principal logarithm, which is complex if an eigenvalue is negative",
     slow=_SLOW,
 )  # fmt: skip
 
 
+@takes_complex
 def expm(A: Any) -> Any:
     """The exponential of each matrix (..., n, n): the sum of A**k / k!. A number is a matrix of one
     element, as in SciPy.
@@ -193,13 +191,15 @@ def expm(A: Any) -> Any:
     return bind(expm_row, A)
 
 
+@takes_complex
 def sqrtm(A: Any) -> Any:
     """The principal square root of each matrix (..., n, n): X with X @ X = A, whose eigenvalues
     have positive real parts.
 
-    The derivative exists where no eigenvalue is 0. Eager only.
+    It is complex if `A` is, or if an eigenvalue is negative. The derivative exists where no
+    eigenvalue is 0. Eager only.
 
-    Raises DimensionMismatch for a shape that is not square, NoRuleError where a root is complex.
+    Raises DimensionMismatch for a shape that is not square.
 
     >>> nbgrad.linalg.sqrtm(np.diag([4.0, 9.0]))
     array([[2., 0.],
@@ -210,12 +210,14 @@ def sqrtm(A: Any) -> Any:
     return bind(sqrtm_row, A)
 
 
+@takes_complex
 def logm(A: Any) -> Any:
     """The principal logarithm of each matrix (..., n, n): the X with expm(X) = A whose eigenvalues
     have imaginary parts between -pi and pi.
 
-    Eager only. Raises DimensionMismatch for a shape that is not square, NoRuleError where a
-    logarithm is complex.
+    It is complex if `A` is, or if an eigenvalue is negative. Eager only.
+
+    Raises DimensionMismatch for a shape that is not square.
 
     >>> nbgrad.linalg.logm(np.eye(2))
     array([[0., 0.],

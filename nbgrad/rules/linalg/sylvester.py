@@ -11,6 +11,7 @@ from ..layout import given
 from .matmul import swap
 from .matrices import floats, require_square
 from .triangular import over_stacks, scipy_function
+from .widened import takes_complex
 
 __all__ = ["solve_sylvester"]
 
@@ -47,6 +48,7 @@ sylvester_row = Custom(
 )  # fmt: skip
 
 
+@takes_complex
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """The matrix X (m, n) with a @ X + X @ b = q, of square matrices a (m, m) and b (n, n).
 

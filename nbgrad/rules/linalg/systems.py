@@ -109,7 +109,7 @@ def tensorsolve(a, b, axes=None):
         raise DimensionMismatch(
             f"tensorsolve: the shapes {shape_of(a)} and {shape_of(b)} make no square matrix"
         )
-    return np.reshape(solve(np.reshape(a, (size, size)), np.reshape(b, size)), inner)
+    return np.reshape(np.linalg.solve(np.reshape(a, (size, size)), np.reshape(b, size)), inner)
 
 
 # -- least squares --------------------------------------------------------------------------------

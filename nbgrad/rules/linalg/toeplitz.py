@@ -14,6 +14,7 @@ from ..families import Bilinear, sample
 from ..forms import reductions as forms
 from ..layout import given
 from ..select import take
+from .widened import takes_complex
 
 __all__ = ["matmul_toeplitz", "toeplitz"]
 
@@ -76,6 +77,7 @@ def _ends(op: str, c: Any, r: Any) -> tuple[Any, int, int]:
     return np.concatenate([np.flip(c), r[1:]]), shape_of(c)[0], shape_of(r)[0]
 
 
+@takes_complex
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix (m, n) that has one number on each diagonal: c[i - j] below, r[j - i] above.
 
@@ -90,6 +92,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return take(numbers, np.arange(n) + np.arange(m)[::-1, None], axis=0)
 
 
+@takes_complex
 def matmul_toeplitz(
     c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None
 ) -> Any:

@@ -15,6 +15,7 @@ from ..forms import matrices as forms
 from ..layout import given
 from .matmul import swap
 from .matrices import require_square, solution_shape, system
+from .widened import takes_complex
 
 __all__ = ["solve_triangular"]
 
@@ -106,6 +107,7 @@ triangular_row = system(
 _TRANSPOSED = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
 
 
+@takes_complex
 def solve_triangular(
     a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False,
     overwrite_b: bool = False, check_finite: bool = True,

@@ -4,9 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from ...core.array import implements
+from ...core.array import Array, implements
 from ...core.primitive import bind, shape_of
-from ...errors import ArgumentError, ArgumentTypeError, DimensionMismatch, NoRuleError
+from ...errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DimensionMismatch,
+    NoRuleError,
+    UntrackedError,
+)
 from ...kernels import shapes
 from ..convolutions import convolve, whole_or_given
 from ..dtypes import common_type, float_type
@@ -15,7 +21,7 @@ from ..layout import array, given
 from ..linalg.decompositions import eigvals
 from ..linalg.systems import solution
 from ..recurrences import recurrence_row
-from ..select import are_whole, on_shared_values
+from ..select import are_whole, on_shared_values, on_values
 
 
 def _given(x, op: str):
@@ -112,7 +118,7 @@ def polyint(p, m=1, k=None):
 @implements(np.poly)
 def poly(seq_of_zeros):
     """The coefficients of the polynomial with these roots, or of the characteristic polynomial of a
-    matrix with real eigenvalues."""
+    matrix."""
     zeros = seq_of_zeros if hasattr(seq_of_zeros, "dtype") else array(seq_of_zeros)
     if len(shape_of(zeros)) == 2 and shape_of(zeros)[0] == shape_of(zeros)[1] != 0:
         zeros = eigvals(zeros)
@@ -123,16 +129,36 @@ def poly(seq_of_zeros):
     return out
 
 
+@on_values
+def _ends(*parts):
+    places = np.flatnonzero(sum(np.not_equal(x, 0) for x in parts))
+    return np.array([places[0], places[-1] + 1] if len(places) else [0, 0])
+
+
+def nonzero_range(*parts) -> tuple[int, int]:
+    """Where the nonzero coefficients begin and end, in all samples of a batch. Raises
+    UntrackedError if samples differ."""
+    ends: Any = _ends(*parts)
+    while isinstance(ends, Array):
+        ends = ends.below
+    ends = np.reshape(ends, (-1, 2))
+    if np.any(ends != ends[:1]):
+        raise UntrackedError(
+            "roots: leading or trailing coefficients are 0 in some samples only, so that the "
+            "numbers of roots differ: call it outside of vmap"
+        )
+    return int(ends[0, 0]), int(ends[0, 1])
+
+
 @implements(np.roots)
 def roots(p):
-    """The roots of a polynomial, which must be real and distinct. Raises NoRuleError for complex
-    roots."""
+    """The roots of a polynomial, which must be distinct; complex if one of them is."""
     p = _given(p, "roots")
-    places = on_shared_values(np.flatnonzero)(p)
-    if not len(places):
+    first, end = nonzero_range(p)
+    if first == end:
         return np.zeros(0)
-    behind = shape_of(p)[0] - 1 - int(places[-1])
-    p = p[int(places[0]) : int(places[-1]) + 1]
+    behind = shape_of(p)[0] - end
+    p = p[first:end]
     n = shape_of(p)[0] - 1
     zeros = np.zeros(behind, p.dtype)
     if not n:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-_own = [
+__all__ = [
     "Akima1DInterpolator",
     "BSpline",
     "CubicHermiteSpline",
@@ -40,6 +40,6 @@ _own = [
     "interpn",
     "make_interp_spline",
 ]
-__all__ = []
-__all__ += _plain.__all__
-globals().update({name: getattr(_plain, name) for name in __all__ if name not in _own})
+_rest = [name for name in _plain.__all__ if name not in __all__]
+__all__ += _rest
+globals().update({name: getattr(_plain, name) for name in _rest})

@@ -1,7 +1,7 @@
 """`scipy.ndimage` with filters and `map_coordinates` that accept tracked images.
 
-They give SciPy's values and work in all modes and in compiled programs; calls with plain arrays, and
-all other functions, are SciPy's own.
+They give SciPy's values and work in all modes and in compiled programs; calls with plain arrays,
+and all other functions, are SciPy's own.
 
 >>> from nbgrad.scipy.ndimage import gaussian_filter
 >>> nbgrad.grad(lambda x: gaussian_filter(x, 1.0)[2])(np.zeros(5)).round(4)
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-_own = [
+__all__ = [
     "convolve",
     "convolve1d",
     "correlate",
@@ -37,6 +37,6 @@ _own = [
     "map_coordinates",
     "uniform_filter",
 ]
-__all__ = []
-__all__ += _plain.__all__
-globals().update({name: getattr(_plain, name) for name in __all__ if name not in _own})
+_rest = [name for name in _plain.__all__ if name not in __all__]
+__all__ += _rest
+globals().update({name: getattr(_plain, name) for name in _rest})

@@ -89,7 +89,8 @@ def _at(x: Any, axes: list, order: int, mode: str, cval: Any) -> Any:
         first = low.astype(np.intp) - order // 2
         terms.append([_term(first + i, w, n, mode) for i, w in enumerate(weights)])
     sizes = shape_of(x)
-    flat, total = np.reshape(x, -1), None
+    flat = np.reshape(x, -1)
+    total: Any = None
     for corner in itertools.product(*terms):
         place = corner[0][0]
         for size, (i, _, _) in zip(sizes[1:], corner[1:], strict=True):

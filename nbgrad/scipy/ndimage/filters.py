@@ -151,7 +151,7 @@ def correlate1d(
 ) -> Any:  # fmt: skip
     """Correlate an image with a vector of weights along one axis; see `correlate`.
 
-    >>> nbgrad.jvp(lambda x: correlate1d(x, [1.0, -1.0]), (np.ones(3),), (np.array([0, 1.0, 3]),))[1]
+    >>> nbgrad.jvp(lambda x: correlate1d(x, [1.0, -1.0]), (np.ones(3),), ([0.0, 1.0, 3.0],))[1]
     array([ 0., -1., -2.])
     """
     if highest(input, weights, cval) is None:
@@ -166,7 +166,7 @@ def convolve1d(
 ) -> Any:  # fmt: skip
     """Convolve an image with a vector of weights along one axis; see `correlate`.
 
-    >>> nbgrad.jvp(lambda x: convolve1d(x, [1.0, -1.0]), (np.ones(3),), (np.array([0, 1.0, 3]),))[1]
+    >>> nbgrad.jvp(lambda x: convolve1d(x, [1.0, -1.0]), (np.ones(3),), ([0.0, 1.0, 3.0],))[1]
     array([1., 2., 0.])
     """
     if highest(input, weights, cval) is None:
@@ -205,10 +205,8 @@ def uniform_filter(
         return _plain.uniform_filter(input, size, output, mode, cval, origin, **options)
     x = image(op, input, output)
     at = _axes(op, axes, len(shape_of(x)))
-    values = zip(
-        at, *(per_axis(op, name, z, len(at)) for name, z in
-              (("size", size), ("mode", mode), ("origin", origin))), strict=True,
-    )  # fmt: skip
+    named = (("size", size), ("mode", mode), ("origin", origin))
+    values = zip(at, *(per_axis(op, name, z, len(at)) for name, z in named), strict=True)
     for axis, length, how, shift in values:
         length = int(length)
         if length > 1:
@@ -246,10 +244,8 @@ def gaussian_filter(
         return _plain.gaussian_filter(input, sigma, order, output, mode, cval, truncate, **options)
     x = image(op, input, output)
     at = _axes(op, axes, len(shape_of(x)))
-    values = zip(
-        at, *(per_axis(op, name, z, len(at)) for name, z in
-              (("sigma", sigma), ("order", order), ("mode", mode), ("radius", radius))), strict=True,
-    )  # fmt: skip
+    named = (("sigma", sigma), ("order", order), ("mode", mode), ("radius", radius))
+    values = zip(at, *(per_axis(op, name, z, len(at)) for name, z in named), strict=True)
     for axis, s, degree, how, reach in values:
         if not isinstance(s, Array):
             s = float(s)

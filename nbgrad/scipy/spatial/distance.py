@@ -1,7 +1,7 @@
 """`scipy.spatial.distance` with metrics that accept tracked vectors, weights and matrices.
 
-They give SciPy's values, work in all modes and in compiled programs. Calls with plain arrays, and all
-other functions, are SciPy's own. Metrics of bools and of equality, such as "hamming", have no
+They give SciPy's values, work in all modes and in compiled programs. Calls with plain arrays, and
+all other functions, are SciPy's own. Metrics of bools and of equality, such as "hamming", have no
 derivative. A derivative that does not exist, such as that of a distance 0, is 0.
 
 >>> from nbgrad.scipy.spatial.distance import cdist
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 
 
-_own = ["cdist", "pdist", "squareform"]
-__all__ = []
-__all__ += _plain.__all__
-globals().update({name: getattr(_plain, name) for name in __all__ if name not in _own})
+_scipy: Any = _plain
+__all__ = ["cdist", "pdist", "squareform"]
+_rest = [name for name in _scipy.__all__ if name not in __all__]
+__all__ += _rest
+globals().update({name: getattr(_scipy, name) for name in _rest})
 
 
 def _vectors(op: str, x: Any, ndim: int) -> Any:
@@ -110,7 +111,7 @@ def cdist(
            [-6.]])
     """
     if highest(XA, XB, *kwargs.values()) is None and not callable(metric):
-        return _plain.cdist(XA, XB, metric, out=out, **kwargs)
+        return _scipy.cdist(XA, XB, metric, out=out, **kwargs)
     _no_out("cdist", out)
     a, b = _vectors("cdist", XA, 2), _vectors("cdist", XB, 2)
     if shape_of(a)[1] != shape_of(b)[1]:
@@ -140,7 +141,7 @@ def pdist(X: Any, metric: str | Callable = "euclidean", *, out: Any = None, **kw
     array([-2.,  0.,  2.])
     """
     if highest(X, *kwargs.values()) is None and not callable(metric):
-        return _plain.pdist(X, metric, out=out, **kwargs)
+        return _scipy.pdist(X, metric, out=out, **kwargs)
     _no_out("pdist", out)
     x = _vectors("pdist", X, 2)
     i, j = np.triu_indices(shape_of(x)[0], 1)
@@ -166,7 +167,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     array([0., 1., 0.])
     """
     if highest(X) is None:
-        return _plain.squareform(X, force, checks)
+        return _scipy.squareform(X, force, checks)
     x = given(X)
     shape = shape_of(x)
     if len(shape) == 1 and force.lower() != "tovector":
