@@ -15,13 +15,13 @@ import numpy as np
 from numba.core import types
 
 from ..compiler.instruction import Extern, instruction
-from ..compiler.kernel import DISABLED, Kernel, device, kernel
+from ..compiler.kernel import Kernel, device, kernel
 from ..compiler.pointers import address, at_f4, at_f8, at_i8, pointer, scratch, shift
 from .gemm import DOUBLE, dtype_of
 from .spectra import transformed
 from .twiddles import HALF_TO_REAL, REAL_TO_HALF, plan_of
 
-__all__ = ["fourier", "lengths", "prepare", "spectrum", "split"]
+__all__ = ["fourier", "lengths", "spectrum", "split"]
 
 _SYMBOL = "nbgrad_fourier"
 _SIZES = 13
@@ -160,12 +160,6 @@ def _address(place: int) -> int:
     compiled = dispatcher.overloads[kinds]
     _TABLE[place] = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     return _TABLE[place]
-
-
-def prepare(dtype: np.dtype) -> None:
-    """Compile or load the kernel for a dtype, so that no program does in a call."""
-    if not DISABLED:
-        _address(0 if dtype == DOUBLE else 1)
 
 
 _first = [_found(place) for place in range(len(_KERNELS))]
