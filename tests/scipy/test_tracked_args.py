@@ -1,6 +1,6 @@
 """SciPy's solvers in losses: derivatives of solutions, in every mode and tier."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
@@ -60,6 +60,11 @@ BENT = {*ROOTS, "minimize", "least_squares loss"}
 P, H = 8.0, 1e-3
 
 
+def sometimes(names: Iterable[str], *long: str) -> list:
+    """Return the names, with those that are tested in the full run only marked."""
+    return [pytest.param(x, marks=pytest.mark.full) if x in long else x for x in names]
+
+
 def difference(f: Callable, x: float) -> float:
     """The derivative by differences, with an error of the fourth order."""
     near, far = (f(x + h) - f(x - h) for h in (H, 2.0 * H))
@@ -71,7 +76,9 @@ def exact(f: Callable) -> Callable:
     return lambda x: float(value_and_grad(f)(x)[0])
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    "name", sometimes(ALL, "minimize fun", "minimize compiled", "least_squares", "root tree")
+)
 def test_derivatives_are_those_of_differences(name):
     f = ALL[name]
     value, slope = value_and_grad(f)(P)
@@ -92,7 +99,7 @@ def test_samples(name):
         assert (value, slope) == pytest.approx(value_and_grad(f)(x), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ROOTS)
+@pytest.mark.parametrize("name", sometimes(ROOTS, "root tree", "brentq closure"))
 def test_roots_in_compiled_programs(name):
     f = ROOTS[name]
     assert compile(value_and_grad(f))(P) == pytest.approx(value_and_grad(f)(P), rel=1e-10)
@@ -152,7 +159,7 @@ CONSTRAINTS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CONSTRAINTS)
+@pytest.mark.parametrize("name", sometimes(CONSTRAINTS, "linear", "nonlinear"))
 def test_constraints_by_differences(name):
     def f(p):
         bounds = [(0.0, 0.7)] * 3 if name == "bounds" else None
