@@ -148,6 +148,7 @@ def test_event_times_have_derivatives():
     assert np.isclose(by_g, right[0], 1e-8) and np.allclose(by_y0, right[1], 1e-8)
 
 
+@pytest.mark.full
 def test_states_and_arguments_may_be_nested_and_functions_may_close_over_tracked_values():
     def coupled(t, y, p):
         return {"a": -p["k"] * y["a"], "b": np.sum(y["a"]) - y["b"]}
