@@ -14,8 +14,8 @@ class Solution:
     `t` are the times (m,), and `y` the states (n, m), or the tree of the initial state with a last
     axis for the times. `sol` is a function of time, or None. `t_events` and `y_events` are lists of
     arrays, one for each event, or None. `status` is 0 at the end of `t_span` and 1 at a terminal
-    event, `message` describes it. `nfev` counts the calls of f; -1 in a compiled program, which
-    does not know it before it runs.
+    event, `message` describes it. `nfev` counts the calls of f; -1 in a compiled program, under
+    `vmap`, and with `gradient="adjoint"` and `t_eval`.
 
     >>> found = nbgrad.ode.solve(lambda t, y: -y, (0.0, 1.0), np.ones(1))
     >>> found.success, found.y.shape == (1, found.t.size)

@@ -33,8 +33,8 @@ def solve(
             and shapes. It may be a NumPy function, a Numba function or a compiled function.
         t_span: the times t0 and t1 of the beginning and the end; t1 may be smaller.
         y0: the state at t0, an array (n,), a number, or nested dicts, lists and tuples of arrays.
-        args: arguments of f, numbers and arrays, which may be nested; one that is no tuple is the
-            only argument.
+        args: arguments of f, numbers and arrays, which may be nested; one that is no tuple or
+            list is the only argument.
         method: "RK45" (or "DOP5", Dormand and Prince, order 5 with error estimate of order 4),
             "Rosenbrock" (RODAS, order 4, for stiff equations, with the exact Jacobian of f), or
             "RK4" (steps of one size, which is at most `max_step`).
@@ -75,7 +75,7 @@ def solve(
     """
     trees.require_function("ode.solve", f)
     state, y, t0, t1, atol = _start(y0, t_span, atol, method)
-    args = args if isinstance(args, tuple) else (args,)
+    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     options = _options(method, t0, t1, rtol, first_step, max_step)
     f, captured = lifted(f)
     inner = (*args, tuple(captured.values())) if captured else args
@@ -84,7 +84,8 @@ def solve(
     problem.look(t0, y, leaves)
     if gradient not in ("discrete", "adjoint"):
         raise ArgumentError(f'ode.solve: gradient={gradient!r}: use "discrete" or "adjoint"')
-    at: Any = partial(_states, problem, t0, t1, y, options, atol, leaves)
+    calls: list[int] = []
+    at: Any = partial(_states, problem, calls, t0, t1, y, options, atol, leaves)
     if gradient == "adjoint":
         from .adjoint import states_by_adjoint
 
@@ -92,7 +93,8 @@ def solve(
     if t_eval is not None:
         t_eval = _times(t_eval, t0, t1)
     if events is None and not dense_output and t_eval is not None:
-        return Solution(t_eval, _tree(problem, at(t_eval)))
+        states = at(t_eval)
+        return Solution(t_eval, _tree(problem, states), nfev=calls[0] if calls else -1)
     known = [plain_of(x) for x in (t0, t1, y, *leaves)]
     if any(x is None for x in known):
         raise StaticError(
@@ -159,9 +161,17 @@ def _dense(nest: Nest, at: Callable, t0: Any, t1: Any, t_end: float, s: Any) -> 
 
 
 def _states(
-    problem: Problem, t0: Any, t1: Any, y: Any, options: Any, atol: Any, leaves: tuple, times: Any
+    problem: Problem,
+    calls: list[int],
+    t0: Any,
+    t1: Any,
+    y: Any,
+    options: Any,
+    atol: Any,
+    leaves: tuple,
+    times: Any,
 ) -> Any:
-    """The states (n, m) at times, with derivatives of the steps."""
+    """The states (n, m) at times, with derivatives of the steps. `calls` notes those of f."""
     count = shape_of(times)[0]
     if any(plain_of(x) is None for x in (t0, t1, y, times, *leaves)):
         found, _ = problem.run(False, t0, t1, y, times, options, atol, leaves)
@@ -169,7 +179,9 @@ def _states(
     rest = max(8, 1 << (count - 1).bit_length()) - count  # so that few lengths are compiled
     if rest and count:
         times = np.concatenate([times, np.full(rest, plain_of(times)[-1])])
-    found, _ = problem.run(False, t0, t1, y, times, options, atol, leaves)
+    found, counts = problem.run(False, t0, t1, y, times, options, atol, leaves)
+    if (numbers := plain_of(counts)) is not None:
+        calls.append(int(numbers[1]))
     return np.transpose(found[:count])
 
 

@@ -15,6 +15,7 @@ import nbgrad
 from nbgrad import special
 from nbgrad.core.primitive import Primitive
 from nbgrad.rules.families.scalar import Elementwise, ScalarCode
+from nbgrad.rules.nondiff import stopped
 
 EVERY: dict[str, Any] = Primitive.registry
 ROWS = {name: row for name, row in EVERY.items() if isinstance(row, ScalarCode)}
@@ -223,3 +224,16 @@ def test_members_of_enumerations_as_arguments():
     assert f(3.0, Kind.CUBE) == 27.0
     assert nbgrad.grad(f)(3.0, Kind.SQUARE) == 6.0
     assert nbgrad.grad(f)(3.0, Kind.CUBE) == 27.0
+
+
+def test_constants_in_loops_are_constants_in_compiled_programs():
+    def f(x):
+        total = 0.0
+        for i in range(x.size):
+            total += x[i] * stopped(x[i])
+        return total
+
+    slope = nbgrad.grad(nbgrad.njit(f))
+    x = np.array([1.0, 2.0])
+    assert np.array_equal(slope(x), x)
+    assert np.array_equal(nbgrad.compile(slope)(x), x)

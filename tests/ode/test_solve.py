@@ -84,6 +84,20 @@ def test_values_are_scipys_and_gradients_those_of_both_adjoints(method, more):
         assert np.allclose(nbgrad.grad(loss)(p, "adjoint"), slope, 1e-6)
 
 
+@pytest.mark.full
+def test_the_jacobian_of_a_function_that_is_read_from_its_source():
+    def f(t, y, rate):
+        return np.array([-rate * y[0] if y[0] > 0.0 else 0.0, -y[1]])
+
+    def end(rate):
+        options: dict = {"method": "Rosenbrock", "t_eval": [1.0], **TIGHT}
+        return ode.solve(f, (0.0, 1.0), Y0, args=(rate,), **options).y[0, 0]
+
+    assert np.isclose(nbgrad.grad(end)(2.0), -np.exp(-2.0), 1e-8)
+    with pytest.raises(nbgrad.NoRuleError, match="no forward mode"):
+        nbgrad.jvp(end, (2.0,), (1.0,))
+
+
 def test_a_stiff_equation_takes_few_steps():
     def oscillator(t, y, mu):
         return np.stack([y[1], mu * (1.0 - y[0] ** 2) * y[1] - y[0]])
@@ -134,6 +148,7 @@ def test_event_times_have_derivatives():
     assert np.isclose(by_g, right[0], 1e-8) and np.allclose(by_y0, right[1], 1e-8)
 
 
+@pytest.mark.full
 def test_states_and_arguments_may_be_nested_and_functions_may_close_over_tracked_values():
     def coupled(t, y, p):
         return {"a": -p["k"] * y["a"], "b": np.sum(y["a"]) - y["b"]}
