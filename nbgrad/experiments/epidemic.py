@@ -60,8 +60,8 @@ def new_cases(infection, recovery, first, days):
 
 def expected(p: Any, days: int) -> Any:
     """The expected new cases for parameters on the logarithmic scale."""
-    rates = (np.exp(p[name]) for name in ("log_infection", "log_recovery", "log_first"))
-    return new_cases(*rates, days)
+    infection, recovery = np.exp(p["log_infection"]), np.exp(p["log_recovery"])
+    return new_cases(infection, recovery, np.exp(p["log_first"]), days)
 
 
 def reproduction(p: Any) -> Any:

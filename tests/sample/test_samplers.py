@@ -3,6 +3,7 @@
 import threading
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from densities import EFFECTS, ERRORS, SCHOOLS, funnel, gaussian, neal, schools
 from scipy.stats import norm
 
 import nbgrad
+from nbgrad import sample
 from nbgrad.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -20,9 +22,11 @@ from nbgrad.errors import (
     TraceError,
     UntrackedError,
 )
-from nbgrad.sample import hmc, nuts
 from nbgrad.sample.diagnostics import ess_mean
 from nbgrad.sample.warm_up import windows
+
+nuts: Any = sample.nuts  # some arguments have wrong types
+hmc: Any = sample.hmc
 
 
 def off(draws, exact):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_bands_are_those_of_the_delta_method():
     np.testing.assert_allclose(tree.error["double"], 2.0 * near.errors["b"])
     assert np.shape(tree.error["sum"]) == ()
     with pytest.raises(ArgumentTypeError, match="pass the function itself"):
-        near.band(1.0)
+        near.band(cast(Any, 1.0))
 
 
 def test_draws_have_the_covariance():
