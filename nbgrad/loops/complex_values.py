@@ -78,7 +78,8 @@ def write_back(kind: Any, made: Any, leaves: Iterable[Any]) -> None:
                 if leaf.flags.writeable:
                     leaf[...] = part
         elif isinstance(kind, Complex):
-            next(leaves), next(leaves)
+            for _ in kind:
+                next(leaves)
         elif isinstance(kind, tuple):
             for each, part in zip(kind, made, strict=True):
                 visit(each, part)

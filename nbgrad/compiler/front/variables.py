@@ -4,6 +4,7 @@ import contextlib
 import operator
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -164,7 +165,8 @@ class Variables:
                     return x if x.dtype == dtype else y
                 return self.declared(dtype, x.name)
             case (Complex(), Slot()) | (Slot(), Complex()) if not self.keeps_types:
-                pair, slot = (x, y) if isinstance(x, Complex) else (y, x)
+                each: tuple[Any, Any] = (x, y) if isinstance(x, Complex) else (y, x)
+                pair, slot = each
                 own = part_of_slot(pair)
                 part = dtypes.operand_dtypes(operator.add, own, slot.dtype)[0]
                 return pair if part == own else Complex(self.declared(part, name) for _ in pair)
@@ -261,7 +263,7 @@ class Variables:
             assert isinstance(value, Array)
             self.copies.add(variable, value)
         elif isinstance(variable, Complex):
-            parts = self._emit.settled(parts_of(self._emit, value, part_of_slot(variable)))
+            parts: Any = self._emit.settled(parts_of(self._emit, value, part_of_slot(variable)))
             for each, part in zip(variable, parts, strict=True):
                 self.write(each, part)
         elif isinstance(variable, tuple):
