@@ -16,6 +16,7 @@ from ..errors import GraphError, NbgradError, PlainArrayError, TraceError, Untra
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .calls import Bound
+from .complex_values import written_arrays
 from .kernels import shapes_of
 from .packed import derivative
 from .primitive import derived, parts_of, whole
@@ -84,8 +85,13 @@ def on_copies(f: Callable, args: tuple, options: dict[str, Any]) -> Any:
         outs = tuple(sorted(signature.written))
     result, written = _applied(bound, outs)
     if signature.entry.result is None and written:
-        return written[0] if len(written) == 1 else tuple(written)
+        given = dict(zip(outs, written, strict=True))
+        return _one_or_all(written_arrays(signature.kinds, given, leaves))
     return result
+
+
+def _one_or_all(arrays: Sequence[Any]) -> Any:
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
 def _moving(signature: Signature, leaves: Sequence) -> list[int]:
@@ -263,8 +269,8 @@ def _on_plain_copies(f: Callable, bound: Bound) -> Any:
     leaves = [np.array(x) if i in signature.written else x for i, x in enumerate(bound.leaves)]
     result = signature.run(f, leaves)
     if result is None and signature.written:
-        written = [leaves[i] for i in sorted(signature.written)]
-        return written[0] if len(written) == 1 else tuple(written)
+        written = {i: leaves[i] for i in signature.written}
+        return _one_or_all(written_arrays(signature.kinds, written, leaves))
     return result
 
 

@@ -1,6 +1,6 @@
 """Complex arguments and results, which are two leaves each: the real and the imaginary parts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..complex import joined
 from ..complex.pair import plain_join
 from ..core.array import Array
 
-__all__ = ["complex_kind", "instance_of", "write_back"]
+__all__ = ["complex_kind", "instance_of", "write_back", "written_arrays"]
 
 
 def complex_kind(dtype: np.dtype, shape: Sequence[int]) -> Pair:
@@ -35,6 +35,37 @@ def instance_of(like: tuple, parts: Iterable[Any]) -> Any:
     return plain_join(real, imag)
 
 
+def arguments_of(kinds: Iterable[Any]) -> list[tuple[int, ...]]:
+    """The leaves of each array or number among the arguments: two of a complex one."""
+    found: list[tuple[int, ...]] = []
+
+    def visit(kind: Any) -> None:
+        first = found[-1][-1] + 1 if found else 0
+        if isinstance(kind, Pair):
+            found.append((first, first + 1))
+        elif isinstance(kind, tuple):
+            for each in kind:
+                visit(each)
+        elif not hasattr(kind, "value"):
+            found.append((first,))
+
+    for kind in kinds:
+        visit(kind)
+    return found
+
+
+def written_arrays(
+    kinds: Iterable[Any], written: Mapping[int, Any], leaves: Sequence[Any]
+) -> list[Any]:
+    """The arrays that a function wrote to: a complex one if it wrote to one of its parts."""
+    found = []
+    for places in arguments_of(kinds):
+        if any(i in written for i in places):
+            parts = [written.get(i, leaves[i]) for i in places]
+            found.append(instance_of(Planes(parts), parts) if len(parts) == 2 else parts[0])
+    return found
+
+
 def write_back(kind: Any, made: Any, leaves: Iterable[Any]) -> None:
     """Set the parts of complex arrays among the leaves of an argument to those of the arrays that a
     function was called with in their place."""
@@ -47,7 +78,8 @@ def write_back(kind: Any, made: Any, leaves: Iterable[Any]) -> None:
                 if leaf.flags.writeable:
                     leaf[...] = part
         elif isinstance(kind, Complex):
-            next(leaves), next(leaves)
+            for _ in kind:
+                next(leaves)
         elif isinstance(kind, tuple):
             for each, part in zip(kind, made, strict=True):
                 visit(each, part)

@@ -49,11 +49,11 @@ def njit(signature_or_function: Any = None, **options: Any) -> Any:
         options: those of `numba.njit`, such as `parallel`, `fastmath`, `cache`, `error_model`.
 
     The result is a dispatcher of Numba. It can be called from Python and from other `@njit`
-    functions, at the speed of `numba.njit` and with the same numbers. It takes and returns numbers,
-    arrays, and tuples of them. Every transformation takes it, and functions that `numba.njit`
-    made: `grad`, `value_and_grad`, `vjp`, `jvp`, `jacobian`, `vmap`, `compile` and the others. A
-    call with a tracked argument is one op. Loops are not unrolled, so one program serves all
-    shapes; `fn.source` shows it and `fn.plan` tells what the reverse pass records.
+    functions, at the speed of `numba.njit` and with the same numbers. It takes and returns numbers
+    and arrays, real or complex, and tuples of them. Every transformation takes it, and functions
+    that `numba.njit` made: `grad`, `value_and_grad`, `vjp`, `jvp`, `jacobian`, `vmap`, `compile`,
+    and the others. A call with a tracked argument is one op. Loops are not unrolled: one program
+    serves all shapes; `fn.source` shows it and `fn.plan` tells what the reverse pass records.
 
     Arrays that the function writes to are results, too: a tracked array changes in place, and the
     derivative is the one with respect to the elements that it held before. Under a transformation,

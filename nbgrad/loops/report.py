@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba.core import types
 
 from ..adjoints.record import Fact
 from ..adjoints.told import Recorded, recorded
-from ..compiler.front.functions import kind_of
+from ..compiler.front.argument_types import kind_of_any
 from ..compiler.front.syntax import Unsupported
 from ..errors import TraceError
 from ..ir.statements import For
 from ..runtime.available import readable
-from .complex_values import complex_kind
 from .kept import MOST, latest_status
 from .kernels import runs_of
 from .packed import Derivative, derivative, latest
@@ -113,15 +111,6 @@ def _reason(each: Recorded) -> str:
     return f"{name}: what it is computed from is overwritten"
 
 
-def _kind_of(kind: Any) -> Any:
-    """A type of Numba as one of ours."""
-    if isinstance(kind, types.Complex):
-        return complex_kind(np.dtype(str(kind.underlying_float)), ())
-    if isinstance(kind, types.Array) and isinstance(kind.dtype, types.Complex):
-        return complex_kind(np.dtype(str(kind.dtype.underlying_float)), (0,) * kind.ndim)
-    return kind_of(kind)
-
-
 def _shown(dispatcher: Any) -> Derivative:
     """The gradient to be shown: the latest one, or that for the types of the latest call."""
     function = dispatcher.py_func
@@ -134,7 +123,7 @@ def _shown(dispatcher: Any) -> Derivative:
             code="NB-LOOP",
         )
     try:
-        kinds = tuple(map(_kind_of, dispatcher.signatures[-1]))
+        kinds = tuple(map(kind_of_any, dispatcher.signatures[-1]))
     except Unsupported as refused:
         raise TraceError(f"{function.__name__}: {refused}", code="NB-LOOP") from None
     signature = Signature(function, kinds)

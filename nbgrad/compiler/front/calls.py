@@ -212,7 +212,7 @@ def read_in_place(
     emit: FunctionBuilder, function: FunctionType, operands: Sequence[Value]
 ) -> Value:
     """The result of a function, which is read in the place of its call."""
-    from .variables import UnsureRead
+    from .slots import UnsureRead
     from .walk import Walk  # which reads calls
 
     found = with_one_return(function)

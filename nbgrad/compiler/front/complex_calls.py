@@ -155,7 +155,9 @@ def _made(emit: FunctionBuilder, *operands: Value) -> Value:
         dtype = SINGLE if is_single else DOUBLE
         parts = [emit.cast(x, dtype) for x in operands]
         return Complex((parts[0], parts[1] if len(parts) > 1 else Known(dtype.type(0.0))))
-    x, y = operands
+    if len(operands) != 2:
+        raise Unsupported(f"complex of {len(operands)} arguments")
+    x, y = operands[0], operands[1]
     return emit.operation(operator.add, x, emit.operation(operator.mul, y, Known(1j)))
 
 

@@ -33,7 +33,9 @@ _MOST_FACTORS = 100  # a larger constant exponent is a number at run time
 
 def is_complex(value: object) -> bool:
     """Whether a value is a complex number."""
-    return isinstance(value, Complex) or (isinstance(value, Known) and value.is_complex)
+    if isinstance(value, Known):
+        return value.is_complex
+    return isinstance(value, Complex)
 
 
 def complex_dtype(emit: "FunctionBuilder", value: Value) -> np.dtype:

@@ -2,7 +2,6 @@
 
 import ast
 import builtins
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import takewhile
@@ -15,26 +14,15 @@ from .complex_numbers import is_complex
 from .comprehensions import TAKERS, Comprehension
 from .elements import attribute, element
 from .emit import FunctionBuilder
-from .folding import is_int64
 from .iteration import chosen
 from .joins import join
+from .literals import OPERATORS, literal_of
 from .nested import Inner
 from .refusals import refuse
 from .syntax import RESULT, Definition, Unsupported, outer_names
 from .tuples import compared, is_tuple
 from .values import BOOL, Known, NamedTuple, Number, Slice, Value, members
 from .variables import Variables
-
-OPERATORS: dict[type, Callable] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.Lt: operator.lt,
-    ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
-    ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
-    ast.Invert: operator.invert, ast.Not: operator.not_, ast.MatMult: operator.matmul,
-}  # fmt: skip
-
 
 _CHOICE = "if"  # the variable of a conditional expression of arrays, a name that no other has
 
@@ -78,7 +66,7 @@ class Expressions:
                 return self._attribute(self.value(holder), name)
             case ast.Subscript(value=holder, slice=at):
                 return self._element(self.value(holder), at)
-            case ast.UnaryOp() if (number := _literal(node)) is not None:
+            case ast.UnaryOp() if (number := literal_of(node)) is not None:
                 return Known(number)
             case ast.UnaryOp(op=op, operand=operand):
                 return emit.operation(OPERATORS[type(op)], self.value(operand))
@@ -108,9 +96,9 @@ class Expressions:
         while isinstance(node, ast.BinOp):
             rest.append(node)
             node = node.left
-        found, is_literal = self.value(node), _literal(node) is not None
+        found, is_literal = self.value(node), literal_of(node) is not None
         for each in reversed(rest):
-            number = _literal(each) if is_literal else None
+            number = literal_of(each) if is_literal else None
             is_literal = number is not None
             if is_literal:
                 found = Known(number)
@@ -180,7 +168,7 @@ class Expressions:
             case ast.Name(id=name):
                 return name not in self.local
             case _:
-                return _literal(node) is not None
+                return literal_of(node) is not None
 
     def _compared(self, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
         """A comparison, or a chain of them."""
@@ -327,30 +315,3 @@ def _same(x: Value, y: Value) -> bool:
 def _only_computes(statement: Statement) -> bool:
     """Whether a statement may run where its result does not matter."""
     return isinstance(statement, Assign) and statement.body.price <= 2
-
-
-def _literal(node: ast.expr) -> bool | int | float | None:
-    """The number that an expression of numbers in the text is, which Python computes before Numba
-    sees it; None for others. Raises Unsupported where it has more than 64 bits."""
-    match node:
-        case ast.Constant(value=bool() | int() | float() as value):
-            return value
-        case ast.UnaryOp(op=op, operand=operand):
-            operands = [operand]
-        case ast.BinOp(left=left, op=op, right=right):
-            operands = [right, left]
-        case _:
-            return None
-    numbers = []
-    for operand in operands:
-        number = _literal(operand)
-        if number is None:
-            return None
-        numbers.insert(0, number)
-    integers = [x for x in numbers if isinstance(x, int)]
-    if isinstance(op, (ast.Pow, ast.LShift)) and len(integers) == 2 and integers[1] > 64:
-        raise Unsupported("a constant of more than 64 bits")
-    result = OPERATORS[type(op)](*numbers)
-    if isinstance(result, int) and not is_int64(result):
-        raise Unsupported("a constant of more than 64 bits")
-    return result

@@ -8,11 +8,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba.core import types
 
 from ...ir.scalar import NAMES
 from ...ir.statements import Address, Function, Literal, Operand, Pointer, Return
 from ...runtime.lines import Line
+from .argument_types import ArrayResult, ArrayType, Constant, kind_of
 from .emit import FunctionBuilder, address_of
 from .nested import Inner
 from .syntax import Unsupported
@@ -30,7 +30,6 @@ from .values import (
     Planes,
     Value,
     dtype_of,
-    named_tuple,
     part_dtype,
     planes,
     rebuilt,
@@ -50,34 +49,6 @@ __all__ = [
     "type_of",
     "written",
 ]
-
-
-@dataclass(frozen=True)
-class ArrayType:
-    """The type of an array; one that is contiguous has no strides. The axes `ones` have length 1,
-    and are broadcast."""
-
-    dtype: np.dtype
-    ndim: int
-    contiguous: bool = True
-    mutable: bool = True
-    ones: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Constant:
-    """The type of an argument that is known at compile time."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class ArrayResult:
-    """A result that is an array: the function writes it into an array of the caller, which is its
-    parameter `name`, with the lengths behind it. Raises ValueError for one of other lengths."""
-
-    name: str
-    kind: ArrayType
 
 
 @dataclass(frozen=True)
@@ -134,7 +105,7 @@ def entry_of(function: Any, kinds: tuple) -> Entry:
 
 def _read(function: Any, kinds: tuple) -> Entry:
     from .results import OtherResult
-    from .variables import UnsureRead
+    from .slots import UnsureRead
     from .walk import Walk  # which calls functions
 
     if (maker := getattr(function, "maker", None)) is not None:
@@ -324,40 +295,3 @@ def flattened(emit: FunctionBuilder, value: Value) -> list[Address | Operand]:
         case Known() if not value.is_number:
             return []
     return [emit.typed(value).operand]
-
-
-_NUMBERS = {
-    types.boolean: np.dtype(bool), types.float32: np.dtype(np.float32),
-    types.float64: np.dtype(np.float64),
-    **{
-        getattr(types, f"{sign}int{bits}"): np.dtype(f"{sign}int{bits}")
-        for sign in ("", "u") for bits in (8, 16, 32, 64)
-    },
-}  # fmt: skip
-
-
-def kind_of(kind: Any) -> Any:
-    """A type of Numba as one of ours. Raises Unsupported for types that the IR does not have."""
-    if kind in _NUMBERS:
-        return _NUMBERS[kind]
-    if isinstance(kind, types.CPointer):
-        return Pointer(kind_of(kind.dtype))
-    if isinstance(kind, types.Array):
-        return ArrayType(
-            kind_of(kind.dtype), kind.ndim, kind.layout == "C" or kind.ndim == 0, kind.mutable
-        )
-    if isinstance(kind, types.BaseNamedTuple):
-        return named_tuple(kind.instance_class)(map(kind_of, kind.types))  # pyright: ignore
-    if isinstance(kind, types.BaseTuple):
-        return tuple(map(kind_of, kind.types))  # pyright: ignore
-    if isinstance(kind, types.Literal):
-        return Constant(kind.literal_value)
-    if isinstance(kind, types.Omitted):
-        return Constant(kind.value)
-    if isinstance(kind, types.NoneType):
-        return Constant(None)
-    if isinstance(kind, (np.dtype, Pointer, ArrayType, Constant)):
-        return kind
-    if isinstance(kind, tuple):
-        return rebuilt(kind, map(kind_of, kind))
-    raise Unsupported(f"an argument of {kind}")

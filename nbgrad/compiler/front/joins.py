@@ -6,7 +6,8 @@ from functools import partial, reduce
 from ...ir.statements import Statement
 from .emit import FunctionBuilder
 from .rebinding import ArraySlot, array_buffers
-from .variables import Conflict, Slot, State, Unassigned, Variable, Variables, is_same
+from .slots import Conflict, Slot, State, Unassigned, Variable, is_same
+from .variables import Variables
 
 __all__ = ["Frame", "join", "looped"]
 

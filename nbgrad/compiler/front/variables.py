@@ -3,8 +3,8 @@
 import contextlib
 import operator
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,18 @@ from .arrays import in_memory
 from .complex_numbers import is_complex, parts_of
 from .emit import FunctionBuilder
 from .rebinding import ArraySlot, Copies
+from .slots import (
+    Conflict,
+    PointerSlot,
+    Slot,
+    State,
+    Unassigned,
+    UnsureRead,
+    Variable,
+    array_of_slot,
+    is_same,
+    part_of_slot,
+)
 from .syntax import Unsupported
 from .values import (
     BOOL,
@@ -30,59 +42,6 @@ from .values import (
     members,
     rebuilt,
 )
-
-
-class Unassigned(Unsupported):
-    """A variable that no statement before has assigned; in a loop a later one may."""
-
-    def __init__(self, name: str):
-        super().__init__(f"{name}, which may be read before it is assigned,")
-        self.name = name
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A number that several statements assign."""
-
-    name: str
-    dtype: np.dtype
-
-
-@dataclass(frozen=True)
-class PointerSlot:
-    """A pointer that several statements assign: its address."""
-
-    address: Slot
-    dtype: np.dtype
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A variable that has, where ways meet, values of types without a common type."""
-
-    name: str
-
-
-Variable: TypeAlias = "Slot | PointerSlot | ArraySlot | Conflict | Value | tuple[Variable, ...]"
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """The variables at one point of a function; on some way to it, those of `unsure` are not
-    assigned."""
-
-    known: dict[str, Variable]
-    unsure: frozenset[str] = frozenset()
-
-
-class UnsureRead(Exception):
-    """A read of a variable that may have no value, or of an array that a loop or a branch assigns
-    first. The function is read again, notes at run time whether the variable has a value, and keeps
-    the array behind the loop or the branch."""
-
-    def __init__(self, name: str):
-        super().__init__(name)
-        self.name = name
 
 
 class Variables:
@@ -185,7 +144,11 @@ class Variables:
             return rebuilt(variable, [self.behind(each, name) for each in variable])
         if not isinstance(variable, Array):
             return variable
-        return self._array_slot(name, *_array(variable)) if name in self._flags else Conflict(name)
+        return (
+            self._array_slot(name, *array_of_slot(variable))
+            if name in self._flags
+            else Conflict(name)
+        )
 
     def _array_slot(self, name: str, dtype: np.dtype, rank: int) -> ArraySlot:
         lengths = tuple(self.declared(INT, f"{name}_n{i}").name for i in range(rank))
@@ -202,17 +165,20 @@ class Variables:
                     return x if x.dtype == dtype else y
                 return self.declared(dtype, x.name)
             case (Complex(), Slot()) | (Slot(), Complex()) if not self.keeps_types:
-                pair, slot = (x, y) if isinstance(x, Complex) else (y, x)
-                own = _part(pair)
+                each: tuple[Any, Any] = (x, y) if isinstance(x, Complex) else (y, x)
+                pair, slot = each
+                own = part_of_slot(pair)
                 part = dtypes.operand_dtypes(operator.add, own, slot.dtype)[0]
                 return pair if part == own else Complex(self.declared(part, name) for _ in pair)
             case PointerSlot(), PointerSlot() if x.dtype == y.dtype:
                 return x
             case tuple(), tuple() if len(x) == len(y) and type(x) is type(y):
                 return rebuilt(x, [self.merged(name, *each) for each in zip(x, y, strict=True)])
-            case ((Array() | ArraySlot()), (Array() | ArraySlot())) if _array(x) == _array(y):
+            case ((Array() | ArraySlot()), (Array() | ArraySlot())) if array_of_slot(
+                x
+            ) == array_of_slot(y):
                 if isinstance(x, Array) and isinstance(y, Array):
-                    return self._array_slot(name, *_array(x))
+                    return self._array_slot(name, *array_of_slot(x))
                 return x if isinstance(x, ArraySlot) else y
         return Conflict(name)
 
@@ -297,7 +263,7 @@ class Variables:
             assert isinstance(value, Array)
             self.copies.add(variable, value)
         elif isinstance(variable, Complex):
-            parts = self._emit.settled(parts_of(self._emit, value, _part(variable)))
+            parts: Any = self._emit.settled(parts_of(self._emit, value, part_of_slot(variable)))
             for each, part in zip(variable, parts, strict=True):
                 self.write(each, part)
         elif isinstance(variable, tuple):
@@ -351,26 +317,3 @@ class Variables:
         if isinstance(variable, tuple):
             return rebuilt(variable, map(self.read, variable))
         return variable
-
-
-def is_same(x: Variable, y: Variable) -> bool:
-    """Whether two variables are one."""
-    if isinstance(x, tuple) and isinstance(y, tuple):
-        same = len(x) == len(y) and type(x) is type(y)
-        return same and all(map(is_same, x, y))
-    if isinstance(x, Known) and isinstance(y, Known):
-        return x.value is y.value
-    return x is y or (isinstance(x, (Slot, PointerSlot, ArraySlot, Conflict)) and x == y)
-
-
-def _part(variable: Complex) -> np.dtype:
-    """The dtype of the parts of a complex variable, each of which is a variable or a number."""
-    part = variable[0]
-    return dtype_of(part.value) if isinstance(part, Known) else part.dtype
-
-
-def _array(variable: Array | ArraySlot) -> tuple[np.dtype, int]:
-    """The dtype and the number of axes of an array."""
-    if isinstance(variable, ArraySlot):
-        return variable.dtype, len(variable.lengths)
-    return variable.place.dtype, len(variable.shape)

@@ -21,16 +21,17 @@ from .arrays import assign, in_memory, is_view
 from .comprehensions import Element
 from .elements import element, set_element
 from .emit import FunctionBuilder
-from .expressions import OPERATORS, Expressions
+from .expressions import Expressions
 from .functions import parameter_names
 from .fused import fused_names
 from .joins import Frame, join
+from .literals import OPERATORS
 from .loops import Loops, is_ended
 from .refusals import refuse
 from .results import Results
+from .slots import Unassigned
 from .syntax import Definition, Unsupported, definition_of, line_of, outer_names
 from .values import Array, Known, Lazy, Value, members
-from .variables import Unassigned
 
 _END = (Break, Continue, Raise, Return)
 
