@@ -3,9 +3,10 @@
     pytest benchmarks/test_sparse.py -n 0 --benchmark-enable -rP
     python benchmarks/test_sparse.py [heat] [brusselator] [plane]       a table
 
-The dense Jacobian of the table is `nbgrad.jacobian`, compiled, of DENSE unknowns, a fraction of those
-of the sparse one; its time for all unknowns is this time times the square of the ratio, as each
-product and their number grow with them. Memory is the peak of NumPy's arrays in a call.
+The dense Jacobian of the table is `nbgrad.jacobian`, compiled, of DENSE unknowns, a fraction of
+those of the sparse one. Its time for all unknowns is this time times the square of the ratio, as
+each product and their number grow with the unknowns. Memory is the peak of NumPy's arrays in a
+call.
 """
 
 import sys

@@ -44,7 +44,7 @@ class csr_array:
         TypeError: the elements are no real numbers.
 
     >>> def energy(data, x):
-    ...     A = nbgrad.scipy.sparse.csr_array((data, [0, 1, 1], [0, 1, 3]), shape=(2, 2))
+    ...     A = nbgrad.scipy.sparse.csr_array((data, [0, 0, 1], [0, 1, 3]), shape=(2, 2))
     ...     return x @ (A @ x)
     >>> nbgrad.grad(energy)(np.array([1.0, 2.0, 3.0]), np.array([1.0, 10.0]))
     array([  1.,  10., 100.])
