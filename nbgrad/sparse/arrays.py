@@ -57,9 +57,11 @@ class csr_array:
 
     def __init__(self, matrix: Any, shape: tuple[int, int] | None = None):
         if isinstance(matrix, tuple) and len(matrix) == 2:
-            parts = _of_places(matrix[0], *matrix[1], shape)
+            data, (rows, columns) = matrix
+            parts = _of_places(data, rows, columns, shape)
         elif isinstance(matrix, tuple) and len(matrix) == 3:
-            parts = _of_rows(*matrix, shape)
+            data, indices, indptr = matrix
+            parts = _of_rows(data, indices, indptr, shape)
         elif isinstance(matrix, csr_array):
             parts = matrix._parts
         elif hasattr(matrix, "tocsr"):

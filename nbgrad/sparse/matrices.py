@@ -22,6 +22,13 @@ class SparseMatrix(Transformed):
     """A function that computes a sparse matrix of derivatives. Its methods take the same arguments
     and return how it is computed."""
 
+    _op: str
+    _argnums: int
+    _positions: Any
+    _given: Any
+    _cases: dict[Any, Case]
+    _lock: Any
+
     def __new__(cls, make: Callable, f: Callable, argnums: int, pattern: Any) -> Any:
         op = make.__name__
         trees.require_function(op, f)
@@ -29,7 +36,7 @@ class SparseMatrix(Transformed):
         self: Any = super().__new__(cls, lambda *args: self._case(args).matrix(args), make, f)
         self.arguments = (f, argnums, pattern)
         self._op, self._argnums, self._positions, self._given = op, argnums, positions, pattern
-        self._cases: dict[Any, Case] = {}
+        self._cases = {}
         self._lock = fork_safe(threading.RLock())
         return self
 
