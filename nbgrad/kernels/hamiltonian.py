@@ -6,6 +6,7 @@ moves: its position, momentum, velocity and gradient of the log density. The den
 rows of `work`, and of all that the density reads; `numbers` gets the log density.
 """
 
+import ctypes
 import math
 
 import numpy as np
@@ -35,7 +36,8 @@ _SCALE, _DELAY, _POWER = 0.05, 10.0, 0.75
 @instruction(row=("c_function", "", np.dtype(np.int32)))
 def called(code, words, numbers):
     """Call the machine code at an address."""
-    raise NotImplementedError
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(int(code))
+    return function(words.ctypes.data, numbers.ctypes.data)
 
 
 @device
