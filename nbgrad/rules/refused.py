@@ -66,9 +66,13 @@ _STEPS = (
     "differentiated and compiled"
 )
 _CURVES = (
-    "np.interp is piecewise linear, and takes tracked positions and values; a spline is linear in "
-    "its values: np.linalg.solve for its coefficients, or W @ y with a matrix made outside of the "
-    "loss"
+    "nbgrad.scipy.interpolate has CubicSpline, PchipInterpolator, Akima1DInterpolator, BSpline, "
+    "make_interp_spline, interp1d and RegularGridInterpolator, which take tracked points and "
+    "values; np.interp is piecewise linear, and takes them too"
+)
+_IMAGES = (
+    "nbgrad.scipy.ndimage has map_coordinates, gaussian_filter, uniform_filter, convolve and "
+    "correlate, which take tracked arrays; np.convolve takes them too"
 )
 _FILTERS = (
     "np.convolve takes tracked arrays, and nbgrad.scipy.signal has filters that do; any recursion "
@@ -103,10 +107,11 @@ remedies |= {
     },
     "scipy.interpolate": _CURVES,
     "scipy.signal": _FILTERS,
-    "scipy.ndimage": _FILTERS,
+    "scipy.ndimage": _IMAGES,
     "scipy.sparse": _SPARSE,
     "scipy.spatial": (
-        "write the distances in NumPy, as in np.linalg.norm(x[:, None] - y[None], axis=-1)"
+        "nbgrad.scipy.spatial.distance has cdist, pdist and the metrics, which take tracked arrays; "
+        "or write the distances in NumPy, as in np.linalg.norm(x[:, None] - y[None], axis=-1)"
     ),
     **{
         f"scipy.signal.{name}": f"nbgrad.scipy.signal.{name} takes tracked arrays"
