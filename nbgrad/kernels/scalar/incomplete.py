@@ -81,9 +81,9 @@ def _gamma_parts(n, a, x):
             value = c
             first = (da1 - c * db1) / b1
             second = (dda1 - 2.0 * first * db1 - c * ddb1) / b1
-            if abs(second - old) <= 1e-16 * abs(second) and abs(first - older) <= 1e-16 * abs(
-                first
-            ):
+            # Rounding keeps each of them from standing still.
+            error = abs(second - old) + abs(first - older)
+            if k > 2 and error <= 1e-15 * (abs(second) + abs(first) + abs(c)):
                 break
             p = -k * (k - a)
             b += 2.0
