@@ -151,8 +151,8 @@ def correlate1d(
 ) -> Any:  # fmt: skip
     """Correlate an image with a vector of weights along one axis; see `correlate`.
 
-    >>> nbgrad.jvp(lambda x: correlate1d(x, [1.0, -1.0]), (np.ones(3),), ([0.0, 1.0, 3.0],))[1]
-    array([ 0., -1., -2.])
+    >>> nbgrad.jvp(lambda x: correlate1d(x, [1.0, -1.0]), (np.ones(3),), (np.arange(3.0),))[1]
+    array([ 0., -1., -1.])
     """
     if highest(input, weights, cval) is None:
         return _plain.correlate1d(input, weights, axis, output, mode, cval, origin)
@@ -166,8 +166,8 @@ def convolve1d(
 ) -> Any:  # fmt: skip
     """Convolve an image with a vector of weights along one axis; see `correlate`.
 
-    >>> nbgrad.jvp(lambda x: convolve1d(x, [1.0, -1.0]), (np.ones(3),), ([0.0, 1.0, 3.0],))[1]
-    array([1., 2., 0.])
+    >>> nbgrad.jvp(lambda x: convolve1d(x, [1.0, -1.0]), (np.ones(3),), (np.arange(3.0),))[1]
+    array([1., 1., 0.])
     """
     if highest(input, weights, cval) is None:
         return _plain.convolve1d(input, weights, axis, output, mode, cval, origin)
@@ -235,7 +235,7 @@ def gaussian_filter(
     >>> x = np.array([0.0, 0.0, 1.0, 0.0, 0.0])
     >>> slope = nbgrad.grad(lambda s: gaussian_filter(x, s, radius=2)[2])(1.0)
     >>> round(float(slope), 6)  # a wider kernel is lower
-    -0.275882
+    -0.372147
     """
     op = "gaussian_filter"
     if highest(input, sigma, cval) is None:
