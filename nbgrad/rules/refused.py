@@ -110,7 +110,7 @@ remedies |= {
     "scipy.ndimage": _IMAGES,
     "scipy.sparse": _SPARSE,
     "scipy.spatial": (
-        "nbgrad.scipy.spatial.distance has cdist, pdist and the metrics, which take tracked arrays; "
+        "nbgrad.scipy.spatial.distance has cdist, pdist and metrics that take tracked arrays; "
         "or write the distances in NumPy, as in np.linalg.norm(x[:, None] - y[None], axis=-1)"
     ),
     **{

@@ -157,7 +157,7 @@ def _augmented(x: Any, k: int) -> Any:
 
 def _bands(first: Any, weights: Any, n: int, k: int) -> Any:
     """The matrix (n, n) whose row i holds `weights[i]` from the column first[i] on, by
-    diagonals. Elements that are not 0 are at most k beside the main one (Schoenberg and Whitney)."""
+    diagonals. Elements that are not 0 are at most k beside the main one."""
     rows = np.arange(n)
     columns = rows[:, None] + np.arange(-k, k + 1) - column(first, 2)
     held = np.minimum(np.maximum(columns, 0), k)

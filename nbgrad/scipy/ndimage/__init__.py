@@ -5,7 +5,7 @@ and all other functions, are SciPy's own.
 
 >>> from nbgrad.scipy.ndimage import gaussian_filter
 >>> nbgrad.grad(lambda x: gaussian_filter(x, 1.0)[2])(np.zeros(5)).round(4)
-array([0.054 , 0.2442, 0.4036, 0.2442, 0.054 ])
+array([0.0584, 0.2421, 0.3989, 0.2421, 0.0584])
 """
 
 from typing import TYPE_CHECKING, Any
