@@ -62,7 +62,7 @@ def _inv_form(x: Any) -> Any:
 
 
 inv_row = ComplexRow(
-    "complex_inv", np.linalg.inv, lambda a: a,
+    "inv", np.linalg.inv, lambda a: a,
     lambda ct, out, args, need: [-(adjoint(out) @ ct @ adjoint(out))],
     lambda tangents, out, args: -(out @ tangents[0] @ out),
     reads=(), form=recorded(_inv_form),
@@ -96,7 +96,7 @@ def _solve_push(tangents: Any, out: Any, args: Any) -> Any:
 
 
 solve_row = ComplexRow(
-    "complex_solve", np.linalg.solve, lambda a, b: b, _solve_rule, _solve_push, reads=(0,),
+    "solve", np.linalg.solve, lambda a, b: b, _solve_rule, _solve_push, reads=(0,),
     form=recorded(_solve_form),
 )  # fmt: skip
 
@@ -147,7 +147,7 @@ def _trace(a: Any, b: Any) -> Any:
 
 
 det_row = ComplexRow(
-    "complex_det", lambda a: _one(np.asarray(np.linalg.det(a))), lambda a: (1, 1),
+    "det", lambda a: _one(np.asarray(np.linalg.det(a))), lambda a: (1, 1),
     lambda ct, out, args, need: [ct * np.conjugate(out) * adjoint(np.linalg.inv(args[0]))],
     lambda tangents, out, args: out * _trace(np.linalg.inv(args[0]), tangents[0]),
     form=_determinant_form(0, 1),
@@ -190,7 +190,7 @@ def _slogdet_push(tangents: Any, out: Any, args: Any) -> Any:
 
 
 slogdet_row = ComplexRow(
-    "complex_slogdet", _slogdet, lambda a: (1, 2), _slogdet_rule, _slogdet_push,
+    "slogdet", _slogdet, lambda a: (1, 2), _slogdet_rule, _slogdet_push,
     form=_determinant_form(2, 2),
 )  # fmt: skip
 
@@ -252,7 +252,7 @@ def _qr_form(graph: Any, symbol: Any, x: Any) -> Any:
 
 
 qr_row = ComplexRow(
-    "complex_qr", lambda a: np.concatenate(np.linalg.qr(a), axis=-2),
+    "qr", lambda a: np.concatenate(np.linalg.qr(a), axis=-2),
     lambda a: (a[0] + a[1], a[1]), _qr_rule, _qr_push, reads=(), form=_qr_form,
 )  # fmt: skip
 

@@ -95,7 +95,7 @@ def _sylvester_push(tangents: Any, out: Any, args: Any) -> Any:
 
 
 _sylvester = ComplexRow(
-    "complex_sylvester", _solved, lambda a, b, q: q, _sylvester_rule, _sylvester_push,
+    "solve_sylvester", _solved, lambda a, b, q: q, _sylvester_rule, _sylvester_push,
     eager_only="it needs Schur factors, which compiled programs do not compute",
 )  # fmt: skip
 

@@ -140,7 +140,7 @@ def _eigh_push(tangents: Any, out: Any, args: Any) -> Any:
 
 
 eigh_row = ComplexRow(
-    "complex_eigh", _eigh, lambda x: (x[0] + 1, x[1]), _eigh_rule, _eigh_push, reads=(),
+    "eigh", _eigh, lambda x: (x[0] + 1, x[1]), _eigh_rule, _eigh_push, reads=(),
     eager_only=VECTORS,
 )  # fmt: skip
 
@@ -217,7 +217,7 @@ def _eig_push(tangents: Any, out: Any, args: Any, **params: Any) -> Any:
 
 
 eig_row = ComplexRow(
-    "complex_eig", _eig, lambda x: (x[0] + 1, x[1]), _eig_rule, _eig_push, reads=(),
+    "eig", _eig, lambda x: (x[0] + 1, x[1]), _eig_rule, _eig_push, reads=(),
     eager_only=VECTORS,
 )  # fmt: skip
 
@@ -313,7 +313,7 @@ def _svd_push(tangents: Any, out: Any, args: Any) -> Any:
 
 
 svd_row = ComplexRow(
-    "complex_svd", _svd, lambda x: (x[0] + 1 + x[1], min(x)), _svd_rule, _svd_push,
+    "svd", _svd, lambda x: (x[0] + 1 + x[1], min(x)), _svd_rule, _svd_push,
     eager_only=VECTORS,
 )  # fmt: skip
 
