@@ -24,6 +24,7 @@ from .functions import implements as implements
 from .methods import Methods, beside, call_ufunc, own, power
 from .numpy_class import NumPyClass, Pair, has_axes
 from .primitive import Aval, Primitive, Tracer, bind
+from .refusals import ELSEWHERE
 from .slots import can_iterate, clear_sequence_item, iterate_by_next
 from .steps import Path
 
@@ -258,7 +259,7 @@ class Array(Methods, Conversions, NumPyClass, Tracer):
             return getattr(self, name)
         if name == "__iter__" and has_axes(self):
             return self.__anext__
-        way = _ELSEWHERE.get(name)
+        way = ELSEWHERE.get(name)
         if way is None and hasattr(np.ndarray, name):
             way = f"x.data.{name} is that of the plain values, without a derivative"
         raise MissingAttribute(
@@ -343,12 +344,3 @@ _PASSED_ON = frozenset([
     np.atleast_1d, np.atleast_2d, np.atleast_3d, np.result_type, np.common_type,
     np.shares_memory, np.may_share_memory,
 ])  # fmt: skip
-
-# Attributes of arrays in other libraries.
-_ELSEWHERE = {
-    "as_integer_ratio": "fractions are plain numbers: compute with x itself",
-    **dict.fromkeys(("numpy", "detach"), "x.data is the plain array"),
-    "view": "x[...] is a view; a library that asks for more, such as pandas, is given x.data",
-    "requires_grad": "what nbgrad.track made has a gradient",
-    "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
-}

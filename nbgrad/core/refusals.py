@@ -111,3 +111,13 @@ def _explain(error: Exception) -> None:
     ours = isinstance(error, SystemError) or str(error).startswith(_REPLACED)
     if ours or module.split(".")[0] == "scipy":
         raise _refusals.kind(_refusals.message) from error
+
+
+ELSEWHERE = {
+    "as_integer_ratio": "fractions are plain numbers: compute with x itself",
+    **dict.fromkeys(("numpy", "detach"), "x.data is the plain array"),
+    "view": "x[...] is a view; a library that asks for more, such as pandas, is given x.data",
+    "requires_grad": "what nbgrad.track made has a gradient",
+    "zero_grad": "write x.grad = None, or nbgrad.reset(x)",
+}
+"""Attributes of arrays in other libraries, and what to write instead."""

@@ -130,8 +130,7 @@ class TrackedArray(GraphArray):
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if method == "__call__" and not options:
-            primitive = ufunc_primitives.get(ufunc)
-            if primitive is not None:
+            if (primitive := ufunc_primitives.get(ufunc)) is not None:
                 try:
                     return (self.bind1 if len(inputs) == 1 else self.bind2)(primitive, *inputs)
                 except (errstate.Asked, ComplexError):

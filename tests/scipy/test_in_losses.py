@@ -20,7 +20,8 @@ X = np.array([1.0, 2.0, 3.0, 0.5])
 T = np.arange(4.0)
 S = scipy.sparse.csr_matrix(np.eye(4))
 SOLVED, STEPS, CURVE, FILTER, PAIRS, SPARSE = (
-    "custom_rule", r"nbgrad\.scan", r"np\.interp", r"np\.convolve|nbgrad\.scipy\.signal", r"np\.linalg\.norm", "sparse",
+    "custom_rule", r"nbgrad\.scan", r"np\.interp", r"np\.convolve|nbgrad\.scipy\.signal",
+    r"np\.linalg\.norm", "sparse",
 )  # fmt: skip
 optimize, integrate, interpolate = scipy.optimize, scipy.integrate, scipy.interpolate
 
