@@ -12,6 +12,7 @@ from nbgrad.experiments import (
     babysqrt,
     backprop,
     basin,
+    circuit,
     deblur,
     descend,
     digits,
@@ -313,6 +314,16 @@ EXPERIMENTS = (
             Figure("gradient and differences apart, relative", "small", (0, 1e-3), ".0e"),
         ),
         short={"steps": 20},
+    ),
+    Experiment(
+        "circuit", OURS, 4, circuit.run,
+        figures=(
+            Figure("largest loss up to 1 GHz, dB", "at most 0.5", (0, 0.5), ".3f"),
+            Figure("least damping from 1.6 GHz, dB", "at least 40", (40, 60), ".2f"),
+            Figure("least damping of the first guess, dB", "it was worse", (0, 10), ".2f"),
+            Figure("power that is lost without losses", "0", (0, 1e-12), ".0e"),
+            Figure("gradient and differences apart, relative", "small", (0, 1e-7), ".0e"),
+        ),
     ),
     Experiment(
         "basin", OURS, 8, basin.run,
