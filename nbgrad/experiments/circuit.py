@@ -1,6 +1,6 @@
 """A radio filter from its specification: a ladder of seven coils and capacitors.
 
-Signals up to 1 GHz should pass with less than 0.5 dB of loss, and those from 1.6 GHz on be damped by
+Signals up to 1 GHz should pass with less than 0.5 dB of loss, those from 1.6 GHz on be damped by
 40 dB. The ladder is a product of complex matrices at each frequency (ABCD parameters), the coils
 and capacitors have losses, and L-BFGS shrinks the violations of the specification.
 """
