@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.functions import mapped
+from ..core.functions import mapped, name_of
 from ..core.primitive import shape_of
 from ..runtime.kinds import is_a
-from .calls import complexly, has_complex
+from .calls import complexly, has_complex, no_complex_rule
 from .pair import ComplexArray, joined, parts_of
 
 _ARRAY = (
@@ -17,15 +17,16 @@ _ARRAY = (
     np.expand_dims, np.broadcast_to, np.matrix_transpose, np.tile, np.repeat, np.flip, np.fliplr,
     np.flipud, np.rot90, np.roll, np.take, np.take_along_axis, np.diagonal, np.diag, np.diagflat,
     np.trace, np.tril, np.triu, np.delete, np.resize, np.copy, np.round, np.around, np.fix,
-    np.sum, np.nansum, np.mean, np.cumsum, np.diff, np.split, np.array_split, np.hsplit, np.vsplit,
+    np.sum, np.nansum, np.mean, np.cumsum, np.split, np.array_split, np.hsplit, np.vsplit,
     np.dsplit, np.unstack, np.fft.fftshift, np.fft.ifftshift, np.asarray, np.ascontiguousarray,
-    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.ediff1d, np.trim_zeros,
+    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.trim_zeros,
 )  # fmt: skip
 _ARRAYS = (
     np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block,
     np.broadcast_arrays,
 )  # fmt: skip
 _OTHERS = {
+    np.diff: ("a", "prepend", "append"), np.ediff1d: ("ary", "to_end", "to_begin"),
     np.append: ("arr", "values"), np.insert: ("arr", "values"), np.compress: ("a",),
     np.extract: ("arr",), np.choose: ("choices",), np.select: ("choicelist", "default"),
     np.average: ("a",), np.trapezoid: ("y",), np.gradient: ("f",), np.apply_along_axis: (),
@@ -70,6 +71,8 @@ def by_parts(function: Callable, names: tuple[str, ...] | None = None) -> Callab
             changed = {name: mapped(part, held[name]) for name in given if name in held}
             positional = [changed.get(x.name, a) for x, a in zip(parameters, args, strict=False)]
             named = {name: changed.get(name, x) for name, x in kwargs.items()}
+            if has_complex(positional, [*named.values()]):
+                raise no_complex_rule(name_of(function))
             sides.append(function(*positional, **named))
         return _joined(*sides)
 

@@ -6,11 +6,13 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.fillable import FILLABLE
+from ..core.numpy_class import Pair
 from ..core.primitive import Aval, Primitive, shape_of
 from ..eager.plans import plain_array
 from ..errors import ArgumentTypeError, ComplexError, DimensionMismatch, require_unmasked
 from ..kernels.shapes import require_axes
 from ..rules.dtypes import FLOATS, known, require_real
+from ..runtime.kinds import is_a
 
 SHORT = 4096
 """An op copies plain operands of at most this number of bytes, as a program may write to them
@@ -67,6 +69,10 @@ def in_kind(x: Any, value: Any) -> Any:
 
 def real_array(x: Any, what: str) -> np.ndarray:
     """Convert to a plain array of floats, integers or bools. Raises TypeError for anything else."""
+    if is_a(x, Pair):
+        raise ComplexError(
+            f"{what} is complex where a real one is needed: take z.real, or np.abs(z)"
+        )
     require_unmasked(x, what)
     array = np.asarray(x)
     require_real(array.dtype, what)

@@ -20,7 +20,7 @@ from .runner import Failure
 
 SHARES = {
     "eager": 0.28, "plain": 0.29, "compiled": 0.1, "odd": 0.05, "kernels": 0.07, "memory": 0.18,
-    "lean": 0.03, "loops": 0.1,
+    "lean": 0.03, "loops": 0.1, "complex": 0.05,
 }  # fmt: skip
 CHUNK = 20.0  # seconds of work between two reports
 TEACH = """
@@ -37,7 +37,8 @@ program is shrunk and printed as Python that goes into a file of tests/regressio
 eager and plain are the two tiers in plain Python, plain on memory full of not-a-numbers: many
 programs a second. memory is both for programs that write, through names and views. kernels and
 compiled are machine code: few. lean compares the two front ends that compile kernels. loops
-compares derivatives of functions with loops with dual numbers. odd calls public functions with what
+compares derivatives of functions with loops with dual numbers. complex draws programs of complex
+numbers, in both tiers. odd calls public functions with what
 they do not take.
 The exit code is 1 where anything was found.
 """

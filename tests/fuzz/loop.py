@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import frontend, odd, runner
+import nbgrad
+
+from . import complex_programs, frontend, odd, runner
 from .coverage import Coverage
 from .derivatives import drawing as drawing_of_loops
 from .derivatives import running
@@ -24,15 +26,15 @@ from .runner import Failure
 from .shrink import shrunk
 from .static import STATIC
 
-KINDS = ("eager", "plain", "compiled", "odd", "kernels", "memory", "lean", "loops")
+KINDS = ("eager", "plain", "compiled", "odd", "kernels", "memory", "lean", "loops", "complex")
 """What runs: the eager tier and compiled programs, both in plain Python; compiled programs as
 machine code; odd calls; the eager tier with kernels of machine code; programs that write to their
 arrays, in both tiers in plain Python; kernels compiled by our own front end and by Numba's;
-derivatives of functions with loops."""
-OTHERS = ("odd", "lean", "loops")
+derivatives of functions with loops; programs of complex numbers, in both tiers in plain Python."""
+OTHERS = ("odd", "lean", "loops", "complex")
 """The kinds whose programs are no steps of ops."""
 
-INTERPRETED = ("eager", "plain", "memory")
+INTERPRETED = ("eager", "plain", "memory", "complex")
 """The kinds that run where Numba compiles nothing: ever new kernels take most of the time."""
 
 WRITING = 4
@@ -79,6 +81,8 @@ def work(job: Job, seen: Callable[[Coverage, Failure | None], None] | None = Non
         return _lean(job)
     if job.kind == "loops":
         return _loops(job)
+    if job.kind == "complex":
+        return _complex(job)
     coverage, failures, times = Coverage(), {}, {}
     met = Coverage()
     if job.before:
@@ -153,6 +157,28 @@ def _loops(job: Job) -> Found:
             if ("loops", wrong[:24]) not in failures:
                 told = running.told(running.small(program, 20.0, checked), checked)
                 failures["loops", wrong[:24]] = Failure(told, "loops", "Different", told)
+    return Found(coverage, failures, {})
+
+
+def _complex(job: Job) -> Found:
+    """Programs of complex numbers; refusals by name count as such."""
+    coverage, failures = Coverage(), {}
+    end = time.monotonic() + job.seconds
+    for seed in range(job.seed, job.seed + min(job.programs, 10**6)):
+        if time.monotonic() > end:
+            break
+        coverage.programs += 1
+        try:
+            told = complex_programs.fault(seed)
+        except nbgrad.NbgradError:
+            coverage.refused["complex", "refused"] += 1
+            continue
+        except Exception as error:
+            told = f"{complex_programs.draw(seed)[0]}# {type(error).__name__}: {error}"
+        coverage.cases += 1
+        if told:
+            what = told.split("# ")[-1][:24]
+            failures.setdefault(("complex", what), Failure(told, "complex", "Different", told))
     return Found(coverage, failures, {})
 
 

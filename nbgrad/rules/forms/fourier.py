@@ -36,7 +36,7 @@ def _block(value: Any) -> tuple[Any, int]:
     """The buffer whose contiguous elements a value is, and the position of the first: one plane of
     a result is read where it is. The value and 0 for all others."""
     source = getattr(value, "source", None)
-    if source is None or not source.buffered or not hasattr(value, "axes"):
+    if source is None or not source.buffered or not getattr(value, "axes", ()):
         return value, 0
     first, *rest = value.axes
     kept = [axis.out for axis in value.axes if axis.out is not None]
