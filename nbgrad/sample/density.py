@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiler.kernel import DISABLED
 from ..core.array import Array
-from ..errors import ComplexError, EmptyError, UntrackedError
+from ..errors import EmptyError, UntrackedError
 from ..runtime.kinds import is_a
 from ..scipy.functions import Flat, Objective
 from ..transforms import trees, value_and_grad
@@ -31,14 +31,6 @@ class Density:
                 raise UntrackedError(
                     f"nbgrad.sample: a tracked array of shape {leaf.shape}: draws have no "
                     "derivatives; pass plain arrays, x.data"
-                )
-        for leaf in trees.flatten([start])[0]:
-            if is_a(leaf, (complex, np.complexfloating)) or (
-                is_a(leaf, np.ndarray) and leaf.dtype.kind == "c"
-            ):
-                raise ComplexError(
-                    "nbgrad.sample: a complex start: let the real and the imaginary part be two "
-                    "parameters"
                 )
         vector, self.unravel = ravel(start)
         if not vector.size:

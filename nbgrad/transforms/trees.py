@@ -16,6 +16,7 @@ from ..errors import ArgumentTypeError
 from ..runtime.kinds import is_a
 from ..values.tracked import TrackedArray, below
 from .objects import COMMON, Held, is_float, is_number, opened
+from .objects import construct as construct
 from .registered import NAMESPACE, chosen, complex_of, loaded_optree, register_dataclasses
 from .registered import register as register
 

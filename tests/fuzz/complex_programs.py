@@ -1,4 +1,4 @@
-"""Random programs of complex numbers: values as NumPy's, derivatives in all modes and both tiers."""
+"""Random programs of complex numbers: values as NumPy's, derivatives in all modes and tiers."""
 
 import warnings
 from typing import Any
@@ -17,13 +17,15 @@ _UNARY = (
     "np.sign({})", "np.reciprocal({})", "np.sinc({} * 0.2)", "{}.conj()", "np.fft.fft({})",
     "np.fft.ifft({})", "np.cumsum({})", "{}[::-1]", "np.roll({}, 1)", "np.flip({})",
     "np.mean({}) + {}", "np.where(w > 0, {}, 1j)", "np.concatenate([{}[1:], {}[:1]])",
-    "m @ {}", "{} @ m", "np.linalg.solve(m + 4 * np.eye(4), {})", "{}.copy()", "np.cumprod({} * 0.5)",
+    "m @ {}", "{} @ m", "np.linalg.solve(m + 4 * np.eye(4), {})", "{}.copy()",
+    "np.cumprod({} * 0.5)",
     "np.diff({}, append=1j)", "np.reshape({}, (2, 2)).T.ravel()", "np.take({}, [3, 0, 0, 1])",
     "np.tile({}, 2)[2:6]", "np.prod({} * 0.7) * w", "np.var({}) * w", "np.stack([{}, w]).sum(0)",
     "np.einsum('ij,j->i', m, {})", "np.convolve({}, w, 'same')", "np.pad({}[1:], (0, 1))",
 )  # fmt: skip
 _BINARY = (
-    "{} + {}", "{} - {}", "{} * {}", "{} / ({} + 3)", "({} + 2.5) ** (0.3 * {})", "np.dot({}, {}) * w",
+    "{} + {}", "{} - {}", "{} * {}", "{} / ({} + 3)", "({} + 2.5) ** (0.3 * {})",
+    "np.dot({}, {}) * w",
     "np.vdot({}, {}) + w", "np.outer({}, {})[1]", "np.where(w > 0, {}, {})", "{} * {}.real",
     "np.convolve({}, {}, 'same')", "np.stack([{}, {}])[:, ::-1].sum(axis=0)",
 )  # fmt: skip

@@ -15,7 +15,6 @@ from nbgrad import sample
 from nbgrad.errors import (
     ArgumentError,
     ArgumentTypeError,
-    ComplexError,
     EmptyError,
     NoFloatError,
     SamplingWarning,
@@ -217,8 +216,6 @@ def test_densities_that_are_none_are_refused():
     x = np.zeros(2)
     with pytest.raises(ArgumentError, match="improper"):
         nuts(lambda x: 0.0 * np.sum(x), x)
-    with pytest.raises(ComplexError, match="two parameters"):
-        nuts(lambda x: -np.sum(np.abs(x) ** 2), x + 1j)
     with pytest.raises(EmptyError, match="no numbers"):
         nuts(lambda x: -0.5 * np.sum(x**2), np.zeros(0))
     square = lambda x, m: -0.5 * np.sum((x - m) ** 2)  # noqa: E731

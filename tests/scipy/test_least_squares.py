@@ -65,8 +65,10 @@ class TestLeastSquares:
             least_squares(None, START)  # pyright: ignore
         with pytest.raises(TypeError, match="NoneType, not an array"):
             least_squares(lambda x: None, START)
-        with pytest.raises(TypeError, match="complex"):
-            least_squares(lambda x: x * 1j, START)
+
+    def test_complex_residuals_are_two_each(self):
+        found = least_squares(lambda z: z * (1 + 2j) - 3.0, np.array([0j]))
+        np.testing.assert_allclose(found.x, [3.0 / (1 + 2j)])
 
 
 class TestRoot:

@@ -124,8 +124,8 @@ class TestMinimize:
         inner = Counted(lambda p, low: p["b"] - low)
         constraint = {"type": "ineq", "fun": inner, "args": (0.25,)}
         if kind == "object":
-            inner = Counted(lambda p: p["b"] ** 3)
-            constraint = scipy.optimize.NonlinearConstraint(inner, 0.25**3, np.inf)
+            inner = Counted(lambda p: np.exp(p["b"]))
+            constraint = scipy.optimize.NonlinearConstraint(inner, np.exp(0.25), np.inf)
         elif kind == "jac":
             matrix = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
             constraint["jac"] = lambda x, low: matrix

@@ -81,7 +81,7 @@ class TestRavel:
         np.testing.assert_array_equal(slopes["b"], [2.0, 6.0])
 
     def test_errors(self):
-        for tree in ({"a": 1}, [], "text", None, np.arange(3), np.ones(2) * 1j):
+        for tree in ({"a": 1}, [], "text", None, np.arange(3)):
             with pytest.raises(TypeError, match="holds no float"):
                 ravel(tree)
         unravel = ravel({"a": np.ones(3)})[1]
