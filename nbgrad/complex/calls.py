@@ -37,9 +37,10 @@ def complexly(*targets: Any) -> Callable[[Callable], Callable]:
 
 def is_complex(x: Any) -> bool:
     """Whether x is a complex number or array, plain or not."""
-    if is_a(x, (Pair, complex)):
-        return True
-    return is_a(x, (np.ndarray, np.generic)) and x.dtype.kind == "c"
+    kind = type(x)
+    if issubclass(kind, (np.ndarray, np.generic)):
+        return x.dtype.kind == "c"
+    return issubclass(kind, (Pair, complex))
 
 
 def has_complex(*args: Any) -> bool:
@@ -83,7 +84,7 @@ def written(out: Any, result: Any, name: str) -> Any:
         )
     if is_complex(result) and not is_a(target, Pair):
         raise ComplexError(f"{name}: a complex result cannot be written to a real array")
-    target[...] = result
+    target[...] = result  # pyright: ignore[reportIndexIssue]
     return target
 
 

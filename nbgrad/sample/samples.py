@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.forks import with_open_properties
 from ..errors import MissingExtra
 from ..transforms import trees
 from ..transforms.flat import Unravel, ravel
@@ -37,6 +38,7 @@ class Stats:
     step_size: np.ndarray
 
 
+@with_open_properties
 @dataclass(frozen=True)
 class Samples:
     """The result of `nuts` and `hmc`.

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.forks import with_open_properties
 from ..errors import ArgumentError, ArgumentTypeError, MatrixError
 from ..runtime import markup
 from ..runtime.kinds import is_a
@@ -34,6 +35,7 @@ class Band(NamedTuple):
     error: Any
 
 
+@with_open_properties
 class Laplace:
     """The result of `laplace`: a normal distribution of the parameters.
 

@@ -22,7 +22,12 @@ NUMBERS = (Array, np.ndarray, float, int, np.generic)
 
 def is_number(x: Any) -> bool:
     """Whether x is one leaf: an array or a number, but no complex one, which has two parts."""
-    return isinstance(x, NUMBERS) and (type(x) is float or not is_complex(x))
+    kind = type(x)
+    if kind is np.ndarray:
+        return x.dtype.kind != "c"
+    if kind is float or issubclass(kind, Array):
+        return True
+    return isinstance(x, NUMBERS) and not is_complex(x)
 
 
 _OPAQUE = (*NUMBERS, str, bytes, type, FunctionType, type(None))

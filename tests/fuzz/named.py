@@ -29,11 +29,15 @@ def resized(x: Any, length: int, n: int) -> Any:
     """An array with n in place of each axis of this length: cut, or its elements again."""
     if not isinstance(x, np.ndarray):
         return x
+    old = x
     for axis, m in enumerate(x.shape):
         if m == length:
             x = np.take(x, np.arange(n) % length, axis)
     if x.dtype.kind != "f":
         return np.array(x)
+    if n > length and old.size and np.all(np.isfinite(old)):
+        # Others of their size: with the same rows again, matrices would be singular.
+        return np.random.default_rng(n).uniform(old.min(), old.max(), x.shape).astype(x.dtype)
     # No two are equal: which of them is sorted first is nobody's promise.
     return (x * np.linspace(1.0, 1.01, x.size).reshape(x.shape)).astype(x.dtype)
 
