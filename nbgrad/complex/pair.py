@@ -59,7 +59,7 @@ def parts_of(x: Any) -> tuple[Any, Any]:
 
 def joined(real: Any, imag: Any) -> "ComplexArray":
     """The complex array of two operands, broadcast against each other, in their common dtype."""
-    if isinstance(real, (float, int)) or isinstance(imag, (float, int)):
+    if is_a(real, (float, int)) or is_a(imag, (float, int)):
         real, imag = _like(real, imag), _like(imag, real)
     if shape_of(real) != shape_of(imag):
         shape = np.broadcast_shapes(shape_of(real), shape_of(imag))
@@ -73,7 +73,7 @@ def joined(real: Any, imag: Any) -> "ComplexArray":
 
 
 def _like(x: Any, other: Any) -> Any:
-    if not isinstance(x, (float, int)) or is_a(x, np.generic) or isinstance(x, Array):
+    if not is_a(x, (float, int)) or is_a(x, np.generic):
         return x
     shape = shape_of(other)
     dtype = getattr(other, "dtype", np.dtype(np.float64))

@@ -178,7 +178,7 @@ def axes_of(op: str, x: Any, s: Any, axes: Any) -> tuple[list[int], list[Any]]:
     ArgumentError for axes that repeat, and for s and axes of different lengths."""
     ndim = len(shape_of(x))
     s = [s] if is_a(s, (int, np.integer)) else s
-    if s is not None and not isinstance(s, Iterable):
+    if s is not None and not is_a(s, Iterable):
         raise ArgumentError(f"{op}: s={s!r} must be the lengths along the axes")
     s = None if s is None else list(s)
     if axes is None and s is not None and len(s) > ndim:
