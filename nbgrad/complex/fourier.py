@@ -132,16 +132,19 @@ def _transform(op: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> 
 
 @_taken(np.fft.fft)
 def fft(a, n=None, axis=-1, norm=None):
+    """The discrete Fourier transform along an axis."""
     return _transform("fft", a, n, axis, norm, False)
 
 
 @_taken(np.fft.ifft)
 def ifft(a, n=None, axis=-1, norm=None):
+    """The inverse of `fft`."""
     return _transform("ifft", a, n, axis, norm, True)
 
 
 @_taken(np.fft.rfft)
 def rfft(a, n=None, axis=-1, norm=None):
+    """The first half of the transform of a real array, n // 2 + 1 numbers."""
     x = _real("rfft", a)
     axis, norm = _axis("rfft", x, axis), _norm("rfft", norm)
     count = shape_of(x)[axis] if n is None else n
@@ -150,6 +153,7 @@ def rfft(a, n=None, axis=-1, norm=None):
 
 @_taken(np.fft.irfft)
 def irfft(a, n=None, axis=-1, norm=None):
+    """The inverse of `rfft`: n real numbers."""
     planes = _planes("irfft", a)
     axis, norm = _axis("irfft", planes[0], axis), _norm("irfft", norm, True)
     out, n = _from_half("irfft", planes, n, axis)
@@ -158,6 +162,7 @@ def irfft(a, n=None, axis=-1, norm=None):
 
 @_taken(np.fft.hfft)
 def hfft(a, n=None, axis=-1, norm=None):
+    """The real transform of the first half of a Hermitian array."""
     re, im = _planes("hfft", a)
     axis, norm = _axis("hfft", re, axis), _norm("hfft", norm)
     planes = re, None if im is None else -im
@@ -167,6 +172,7 @@ def hfft(a, n=None, axis=-1, norm=None):
 
 @_taken(np.fft.ihfft)
 def ihfft(a, n=None, axis=-1, norm=None):
+    """The inverse of `hfft`."""
     x = _real("ihfft", a)
     axis, norm = _axis("ihfft", x, axis), _norm("ihfft", norm, True)
     re, im = _to_half("ihfft", x, n, axis)
@@ -197,21 +203,25 @@ def _many(op: str, a: Any, s: Any, axes: Any, norm: Any, inverse: bool) -> Any:
 
 @_taken(np.fft.fftn)
 def fftn(a, s=None, axes=None, norm=None):
+    """The transform along several axes, by default all."""
     return _many("fftn", a, s, axes, norm, False)
 
 
 @_taken(np.fft.ifftn)
 def ifftn(a, s=None, axes=None, norm=None):
+    """The inverse of `fftn`."""
     return _many("ifftn", a, s, axes, norm, True)
 
 
 @_taken(np.fft.fft2)
 def fft2(a, s=None, axes=(-2, -1), norm=None):
+    """The transform along two axes."""
     return _many("fft2", a, s, axes, norm, False)
 
 
 @_taken(np.fft.ifft2)
 def ifft2(a, s=None, axes=(-2, -1), norm=None):
+    """The inverse of `fft2`."""
     return _many("ifft2", a, s, axes, norm, True)
 
 
@@ -245,19 +255,23 @@ def _many_from_half(op: str, a: Any, s: Any, axes: Any, norm: Any) -> Any:
 
 @_taken(np.fft.rfftn)
 def rfftn(a, s=None, axes=None, norm=None):
+    """`fftn` of a real array: the first half along the last axis."""
     return _many_to_half("rfftn", a, s, axes, norm)
 
 
 @_taken(np.fft.irfftn)
 def irfftn(a, s=None, axes=None, norm=None):
+    """The inverse of `rfftn`."""
     return _many_from_half("irfftn", a, s, axes, norm)
 
 
 @_taken(np.fft.rfft2)
 def rfft2(a, s=None, axes=(-2, -1), norm=None):
+    """`fft2` of a real array: the first half along the last axis."""
     return _many_to_half("rfft2", a, s, axes, norm)
 
 
 @_taken(np.fft.irfft2)
 def irfft2(a, s=None, axes=(-2, -1), norm=None):
+    """The inverse of `rfft2`."""
     return _many_from_half("irfft2", a, s, axes, norm)

@@ -9,7 +9,7 @@ from ..core.array import Array
 from ..core.functions import functions, of_ufunc
 from ..core.numpy_class import Pair
 from ..core.primitive import Aval, shape_of
-from ..errors import ComplexError, MissingAttribute, NoRuleError
+from ..errors import ArgumentTypeError, ComplexError, MissingAttribute, NoRuleError
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .at import At
@@ -101,8 +101,16 @@ class ComplexArray(Pair):
     is_batch = False
 
     def __init__(self, real: Any, imag: Any):
+        try:
+            self.aval = Aval.of(real.shape, COMPLEX_OF[real.dtype])
+            if imag.shape != real.shape or imag.dtype != real.dtype:
+                raise AttributeError
+        except (AttributeError, KeyError, TypeError):
+            raise ArgumentTypeError(
+                "ComplexArray: the parts are two arrays of floats of one shape and dtype; "
+                "nbgrad.track makes one of a complex array, x + 1j * y of two others"
+            ) from None
         self.parts = real, imag
-        self.aval = Aval.of(real.shape, COMPLEX_OF[real.dtype])
 
     @property
     def real(self) -> Any:

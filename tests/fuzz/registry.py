@@ -35,8 +35,11 @@ INNER = {
     "random_integers", "random_normal", "random_permutation", "random_uniform", "sigmoid_slope",
     "eig", "eigh", "qr", "svd", "lambertw", "polygamma", "logm", "sqrtm", "sliding_product",
     "expm_along", "logm_along", "sqrtm_along", "solve_sylvester", "overlap", "recurrence", "runs",
+    "csr_pairs", "csr_product", "csr_transposed", "spsolve", "feedback", "dft", "half_to_real",
+    "real_to_half",
 }  # fmt: skip
-"""Rows that others are made of, or whose draws no oracle knows; and those of functions that SciPy
+"""Rows that others are made of, or whose draws no oracle knows; those of sparse and of complex
+arrays, which are drawn elsewhere; and those of functions that SciPy
 writes in Python, which takes tracked arrays apart."""
 
 SIGNED = {"signbit", "copysign", "arctan2"}
