@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from ..complex import is_complex
 from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import ArgumentError, ArgumentTypeError, DimensionMismatch, StaticError
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ComplexError,
+    DimensionMismatch,
+    StaticError,
+)  # fmt: skip
 from ..rules.layout import given
 from ..transforms import trees
+from ..transforms.holomorphic import complex_leaves
 from .captured import lifted
 from .events import located
 from .paths import Event, Path, path_of
@@ -206,6 +214,10 @@ def _start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any
     """The structure and the vector of the state, the ends, and atol as a vector."""
     if method not in METHODS:
         raise ArgumentError(f"ode.solve: method={method!r}: use one of {', '.join(METHODS)}")
+    if any(map(is_complex, complex_leaves(y0))):
+        raise ComplexError(
+            "ode.solve: the state is complex: integrate the real and imaginary parts"
+        )
     if isinstance(y0, list) and all(not shape_of(x) for x in y0 if hasattr(x, "__float__")):
         y0 = given(y0)
     leaves, rebuild = trees.flatten_values(y0)
