@@ -41,11 +41,6 @@ def test_samples_in_lists():
         nbgrad.vmap(lambda n: np.histogramdd(n * TABLE, [[n, 1.0], 2, 2])[0])(numbers)
 
 
-def test_a_shape_that_depends_on_a_sample_in_a_list():
-    with pytest.raises(nbgrad.UntrackedError, match="differ from sample to sample"):
-        nbgrad.vmap(lambda n, r: np.roots([n, r[0], r[1]]))(np.ones(2), np.ones((2, 2)))
-
-
 def test_traced_values_in_lists_are_refused():
     f = nbgrad.compile(lambda n, t: np.histogramdd(t, [[n, 1.0], 2, 2])[0])
     with pytest.raises(nbgrad.TraceError, match="histogramdd is eager only"):

@@ -85,7 +85,8 @@ def assert_same(found: Any, wanted: np.ndarray) -> None:
     assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
     if wanted.dtype.kind == "f":
         tolerance = 1e-12 if wanted.dtype == np.float64 else 1e-5
-        np.testing.assert_allclose(found, wanted, tolerance, 1e-300)
+        zero = np.finfo(wanted.dtype).eps * np.max(np.abs(wanted), initial=1e-300)
+        np.testing.assert_allclose(found, wanted, tolerance, zero if np.isfinite(zero) else 0.0)
     else:
         np.testing.assert_array_equal(found, wanted)
 

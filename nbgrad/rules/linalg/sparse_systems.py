@@ -102,7 +102,9 @@ _DATA = np.array([2.0, 0.5, 1.5, -0.7, 1.8])
 
 spsolve_row = Custom(
     "spsolve", _solved,
-    lambda data, b, indices, indptr, *, is_turned: Aval.of(b.shape, float_type(data, b)),
+    lambda data, b, indices, indptr, *, is_turned: Aval.of(
+        b.shape, float_type(data.dtype, b.dtype)
+    ),
     _rule, _push,
     samples=[
         sample(_DATA, (3,), *_PLACES, is_turned=False),
