@@ -87,7 +87,8 @@ def _weights(n, axis, ndim, weight):
 
 
 def _real_to_half_reference(x, *, axis, weight):
-    out = np.fft.rfft(x, axis=axis) * _weights(x.shape[axis], axis, x.ndim, weight)
+    weights = _weights(x.shape[axis], axis, x.ndim, weight).astype(float_type(x.dtype))
+    out = np.fft.rfft(x, axis=axis) * weights
     return np.stack([out.real, out.imag])
 
 
@@ -113,8 +114,8 @@ def _half_to_real(re, im, *, n, axis, weight):
 
 
 def _half_to_real_reference(re, im, *, n, axis, weight):
-    z = (re + 1j * im) * _weights(n, axis, re.ndim, weight / 2)
-    return np.fft.irfft(z, n, axis) * n
+    weights = _weights(n, axis, re.ndim, weight / 2).astype(float_type(re.dtype, im.dtype))
+    return np.fft.irfft((re + 1j * im) * weights, n, axis) * n
 
 
 def _half_to_real_transposed(ct, args, *, n, axis, weight):
