@@ -100,7 +100,7 @@ def retried(function: Any, args: tuple, kwargs: dict, error: ComplexError | None
 functions["complex"] = retried
 
 
-def binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
+def binary(ufunc: np.ufunc) -> tuple[Any, Any, Any]:
     """The methods of an operator: itself, reflected and augmented."""
 
     def method(self: Any, other: Any) -> Any:
@@ -119,7 +119,7 @@ def binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     return method, reflected, augmented
 
 
-def method_of(function: Callable) -> Callable:
+def method_of(function: Callable) -> Any:
     """The method that calls one of NumPy's functions."""
 
     def method(self: Any, *args: Any, **options: Any) -> Any:

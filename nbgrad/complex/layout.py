@@ -94,7 +94,7 @@ def pad(array, pad_width, mode="constant", **options):
     if values is None:
         return by_parts(np.pad)(array, pad_width, mode, **options)
     sides = (
-        np.pad(part(array), pad_width, mode, constant_values=mapped(part, values))
+        np.pad(part(array), pad_width, mode, constant_values=mapped(part, values))  # pyright: ignore
         for part in (_real, _imaginary)
     )
     return joined(*sides)

@@ -210,14 +210,14 @@ class ComplexArray(Pair):
         method_of(np.absolute),
     )
     conj = conjugate = method_of(np.conjugate)
-    sum, prod, mean, cumsum, cumprod = map(
-        method_of, (np.sum, np.prod, np.mean, np.cumsum, np.cumprod)
-    )
-    var, std, trace, dot, round = map(method_of, (np.var, np.std, np.trace, np.dot, np.round))
-    swapaxes, squeeze, repeat, take, diagonal = map(
-        method_of, (np.swapaxes, np.squeeze, np.repeat, np.take, np.diagonal)
-    )
-    any, all, nonzero, copy = map(method_of, (np.any, np.all, np.nonzero, np.copy))
+    sum, prod, mean = method_of(np.sum), method_of(np.prod), method_of(np.mean)
+    cumsum, cumprod = method_of(np.cumsum), method_of(np.cumprod)
+    var, std, trace = method_of(np.var), method_of(np.std), method_of(np.trace)
+    dot, round = method_of(np.dot), method_of(np.round)
+    swapaxes, squeeze = method_of(np.swapaxes), method_of(np.squeeze)
+    repeat, take, diagonal = method_of(np.repeat), method_of(np.take), method_of(np.diagonal)
+    any, all = method_of(np.any), method_of(np.all)
+    nonzero, copy = method_of(np.nonzero), method_of(np.copy)
     T = property(method_of(np.transpose), doc="The array with its axes reversed.")
 
     @property

@@ -54,7 +54,7 @@ def vecdot(x1, x2, axis=-1):
 @complexly(np.correlate)
 def correlate(a, v, mode="valid"):
     """sum_n a[n + k] conj(v[n]), as in NumPy."""
-    return bilinear(lambda x, y: np.correlate(x, y, mode), a, conjugate(v) if has_complex(v) else v)
+    return bilinear(lambda x, y: np.correlate(x, y, mode), a, conjugate(v) if has_complex(v) else v)  # pyright: ignore
 
 
 @complexly(np.einsum)

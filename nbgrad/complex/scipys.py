@@ -135,7 +135,7 @@ def solve_triangular(
 ):
     a, b = whole(a), whole(b)
     require_square("solve_triangular", a)
-    trans = _TURNED.get(trans, trans)
+    trans = _TURNED.get(trans, trans)  # pyright: ignore
     if trans not in (0, 1, 2):
         raise ArgumentError(f"solve_triangular: trans={trans!r} must be 0, 1, 2, 'N', 'T' or 'C'")
     if trans:
