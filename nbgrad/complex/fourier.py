@@ -79,7 +79,7 @@ def _length(op: str, re: Any, n: Any, axis: int) -> int:
     n = shape_of(re)[axis] if n is None else n
     if not is_a(n, (int, np.integer)) or n < 1:
         raise ArgumentError(f"{op}: {n!r} numbers along axis {axis}: a transform needs 1 or more")
-    return n  # pyright: ignore
+    return int(n)
 
 
 # -- one axis -------------------------------------------------------------------------------------

@@ -89,12 +89,12 @@ complexly((np.add, "accumulate"))(lambda x, axis=0: np.cumsum(x, axis=axis))
 
 
 @complexly(np.pad)
-def pad(array, pad_width, mode="constant", **options):
+def pad(array, pad_width, mode: Any = "constant", **options):
     values = options.pop("constant_values", None)
     if values is None:
         return by_parts(np.pad)(array, pad_width, mode, **options)
     sides = (
-        np.pad(part(array), pad_width, mode, constant_values=mapped(part, values))  # pyright: ignore
+        np.pad(part(array), pad_width, mode, constant_values=mapped(part, values))
         for part in (_real, _imaginary)
     )
     return joined(*sides)

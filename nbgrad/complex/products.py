@@ -52,9 +52,10 @@ def vecdot(x1, x2, axis=-1):
 
 
 @complexly(np.correlate)
-def correlate(a, v, mode="valid"):
+def correlate(a, v, mode: Any = "valid"):
     """sum_n a[n + k] conj(v[n]), as in NumPy."""
-    return bilinear(lambda x, y: np.correlate(x, y, mode), a, conjugate(v) if has_complex(v) else v)  # pyright: ignore
+    v = conjugate(v) if has_complex(v) else v
+    return bilinear(lambda x, y: np.correlate(x, y, mode), a, v)
 
 
 @complexly(np.einsum)

@@ -126,7 +126,7 @@ def _of_rows(x: Any) -> ComplexArray:
     return ComplexArray(x[..., ::2, :], x[..., 1::2, :])
 
 
-_TURNED = {"N": 0, "T": 1, "C": 2}
+_TURNED: dict[Any, int] = {"N": 0, "T": 1, "C": 2}
 
 
 @complexly(triangular.solve_triangular)
@@ -135,7 +135,7 @@ def solve_triangular(
 ):
     a, b = whole(a), whole(b)
     require_square("solve_triangular", a)
-    trans = _TURNED.get(trans, trans)  # pyright: ignore
+    trans = _TURNED.get(trans, trans)
     if trans not in (0, 1, 2):
         raise ArgumentError(f"solve_triangular: trans={trans!r} must be 0, 1, 2, 'N', 'T' or 'C'")
     if trans:

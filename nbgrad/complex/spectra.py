@@ -136,7 +136,7 @@ def _eigh_push(tangents: Any, out: Any, args: Any) -> Any:
     change = adjoint(v) @ even(tangents[0]) @ v
     moved = v @ _over_gaps(_rounded(change, change), w.real)
     moved = moved - 1j * v * _phases(moved, _over_pivot(v, _first(v)), _first(v))
-    return _stacked(np.diagonal(change, 0, -2, -1).real + 0j, moved)  # pyright: ignore
+    return _stacked(np.real(np.diagonal(change, 0, -2, -1)) + 0j, moved)
 
 
 eigh_row = ComplexRow(
@@ -306,7 +306,7 @@ def _svd_push(tangents: Any, out: Any, args: Any) -> Any:
         v_dot = v_dot + _rest_over(v, adjoint(x_dot) @ u, s)
     fixed, moved = (v, v_dot) if m >= n else (u, u_dot)
     phases = 1j * _phases(moved, _over_pivot(fixed, _first(fixed)), _first(fixed))
-    s_dot = np.diagonal(change, 0, -2, -1).real + 0j  # pyright: ignore
+    s_dot = np.real(np.diagonal(change, 0, -2, -1)) + 0j
     return np.concatenate(
         [u_dot - u * phases, s_dot[..., None, :], v_dot - v * phases], axis=-2
     )  # fmt: skip
