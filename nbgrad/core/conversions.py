@@ -118,7 +118,10 @@ class Conversions:
 
     def __complex__(self) -> complex:
         self._require_open()
-        way = f"nbgrad has no complex numbers: use x.data for the plain number{user_line()}"
+        way = (
+            "complex(x) would lose the derivative: x.astype(complex) stays tracked, x.data is the "
+            f"plain number{user_line()}"
+        )
         raise refused(coded(way, "NB-REAL"))
 
     def item(self, *index: Any) -> Any:

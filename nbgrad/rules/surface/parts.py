@@ -16,19 +16,19 @@ from ..select import on_values
 
 @implements(np.real)
 def real(val):
-    """A view of the array, as there are no complex tracked arrays."""
+    """A view of the array: its numbers are real."""
     return val[...] if shape_of(val) else np.positive(val)
 
 
 @implements(np.conjugate)
 def conjugate(x):
-    """The array itself, as there are no complex tracked arrays; int8 for bools, as in NumPy."""
+    """The array itself, if its numbers are real; int8 for bools, as in NumPy."""
     return np.positive(x.astype(np.int8) if x.dtype == bool else x)
 
 
 @implements(np.imag)
 def imag(val):
-    """Zeros: there are no complex tracked arrays."""
+    """Zeros: the numbers are real."""
     return zeros_like(val)
 
 

@@ -62,7 +62,7 @@ def size(a, axis=None):
 
 @implements(np.iscomplexobj)
 def iscomplexobj(x):
-    """False: there are no complex tracked arrays."""
+    """False: the numbers are real."""
     return False
 
 
@@ -85,7 +85,7 @@ def common_type(*arrays):
 
 @implements(np.isrealobj)
 def isrealobj(x):
-    """True: there are no complex tracked arrays."""
+    """True: the numbers are real."""
     return True
 
 
