@@ -14,16 +14,8 @@ from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .at import At
 from .calls import (
-    COMPLEX_OF,
-    binary,
-    call,
-    has_complex,
-    is_complex,
-    method_of,
-    no_complex_rule,
-    plain_join,
-    rules,
-    written,
+    COMPLEX_OF, binary, call, has_complex, is_complex, method_of, no_complex_rule, plain_join,
+    rules, written,
 )  # fmt: skip
 
 __all__ = ["ComplexArray", "joined", "lifted", "parts_of", "plain_join"]
@@ -154,6 +146,10 @@ class ComplexArray(Pair):
         return plain_join(
             *(getattr(x, "data", x) if isinstance(x, Array) else x for x in self.parts)
         )
+
+    def flattened(self) -> tuple:
+        """The leaves, as trees are told: the parts, nothing else, and their names."""
+        return self.parts, None, ("real", "imag")
 
     # -- the graph ------------------------------------------------------------------------------
 

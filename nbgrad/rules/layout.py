@@ -263,7 +263,7 @@ def stack(arrays, axis=0, *, dtype=None, casting="same_kind"):
     return bind(stack_row, *arrays, axis=axis)
 
 
-def array(nested):
+def array(nested: Any) -> Any:
     """An array from nested lists and tuples of tracked and plain numbers and arrays, in the dtype
     that NumPy gives them together.
 

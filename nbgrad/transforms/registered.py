@@ -28,12 +28,12 @@ chosen: dict[type, tuple[str, ...]] = {}
 def loaded_optree() -> Any:
     import optree
 
-    held: Any = Held
+    held, pair = cast(Any, Held), cast(Any, ComplexArray)
     with contextlib.suppress(ValueError):  # by another thread
         optree.register_pytree_node(held, held.parts, held.built, namespace=NAMESPACE)
         optree.register_pytree_node(
-            ComplexArray,
-            lambda x: (x.parts, None, ("real", "imag")),  # pyright: ignore[reportArgumentType]
+            pair,
+            pair.flattened,
             lambda _, parts: complex_of(parts),
             namespace=NAMESPACE,
         )

@@ -1,5 +1,8 @@
 """NumPy's Fourier transforms of tracked arrays, real and complex."""
 
+# What is wrong on purpose, and what NumPy's annotations do not know.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+
 import numpy as np
 import pytest
 

@@ -1,5 +1,8 @@
 """NumPy's functions of complex arrays: values, and derivatives in all modes and tiers."""
 
+# What is wrong on purpose, and what NumPy's annotations do not know.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+
 import warnings
 
 import numpy as np

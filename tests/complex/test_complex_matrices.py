@@ -1,6 +1,9 @@
 """Linear algebra of complex matrices: values against NumPy and SciPy, derivatives against
 differences of plain NumPy, and compiled programs."""
 
+# What is wrong on purpose, and what NumPy's annotations do not know.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+
 from typing import Any
 
 import numpy as np

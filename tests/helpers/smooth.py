@@ -13,7 +13,7 @@ _WEIGHTS = ((1, 0.75), (2, -3 / 20), (3, 1 / 60))
 def _along(f: Callable, x: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The derivative of f at x along v, by central differences of order 6."""
     parts = (w * (f(x + i * _STEP * v) - f(x - i * _STEP * v)) for i, w in _WEIGHTS)
-    return sum(parts) / _STEP
+    return np.asarray(sum(parts)) / _STEP
 
 
 def agree(f: Callable, *args: np.ndarray, twice: bool = True, rtol: float = 1e-8) -> None:

@@ -1,5 +1,8 @@
 """Fourier transforms by the kernels, beside NumPy's."""
 
+# What is wrong on purpose, and what NumPy's annotations do not know.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+
 import numpy as np
 import pytest
 

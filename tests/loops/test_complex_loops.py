@@ -1,5 +1,8 @@
 """Functions with loops of complex numbers: values as Numba's, derivatives as differences."""
 
+# What is wrong on purpose, and what NumPy's annotations do not know.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+
 import cmath
 import math
 from typing import Any

@@ -220,7 +220,7 @@ def test_refusals_name_function_and_line():
         exec("def g(x):\n    return x", scope := {})
         nbgrad.grad(nbgrad.njit(scope["g"]))(2.0)
     with pytest.raises(nbgrad.NoRuleError, match="an argument of type bytes"):
-        nbgrad.grad(power)(2.0, b"1")
+        nbgrad.grad(power)(2.0, b"1")  # pyright: ignore[reportArgumentType]
     n: Any = [1, 2]
     with pytest.raises(nbgrad.NoRuleError, match="list"):
         power(nbgrad.track(2.0), n)

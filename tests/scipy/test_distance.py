@@ -1,5 +1,9 @@
 """`nbgrad.scipy.spatial.distance`: SciPy's values and derivatives of each metric."""
 
+# The annotations of SciPy know no tracked arrays.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportOperatorIssue=false
+
 import numpy as np
 import pytest
 import scipy.spatial.distance as scipys

@@ -1,5 +1,9 @@
 """Cosine and sine transforms, beside SciPy's."""
 
+# The annotations of SciPy know no tracked arrays.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportOperatorIssue=false
+
 import numpy as np
 import pytest
 import scipy.fft

@@ -1,5 +1,9 @@
 """`nbgrad.scipy.interpolate`: SciPy's values and errors, and derivatives in all arguments."""
 
+# The annotations of SciPy know no tracked arrays.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportOperatorIssue=false
+
 import numpy as np
 import pytest
 import scipy.interpolate as scipys

@@ -1,5 +1,9 @@
 """`nbgrad.scipy.ndimage`: SciPy's values in all modes, and derivatives."""
 
+# The annotations of SciPy know no tracked arrays.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportOperatorIssue=false
+
 import numpy as np
 import pytest
 import scipy.ndimage as scipys

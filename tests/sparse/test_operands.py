@@ -1,5 +1,9 @@
 """Sparse matrices beside tracked arrays: products and systems, in every mode."""
 
+# The annotations of SciPy know no tracked arrays.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportOperatorIssue=false
+
 import numpy as np
 import pytest
 import scipy.sparse

@@ -1,6 +1,10 @@
 """Patterns of recorded programs: they contain the entries of the dense Jacobian, at several points,
 and exactly those where an op has a known structure."""
 
+# The annotations of SciPy know no tracked arrays.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportOperatorIssue=false
+
 import numpy as np
 import pytest
 from helpers import rows

@@ -1,5 +1,8 @@
 """Derivatives of solvers by the implicit function theorem."""
 
+# What is wrong on purpose, and what NumPy's annotations do not know.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+
 import numba
 import numpy as np
 import pytest

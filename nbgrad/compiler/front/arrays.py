@@ -253,6 +253,7 @@ def returned_array(emit: FunctionBuilder, name: str, value: Value) -> Any:
 
     found = lazy(emit, value)
     names = [name, f"{name}.imag"] if found.dtype.kind == "c" else [name]
+    shape: tuple[Number, ...] = ()
     for each in names[::-1]:
         shape = tuple(Number(f"{each}_n{i}", INT, True) for i in range(len(found.shape)))
         for length, given in zip(found.shape, shape, strict=True):

@@ -41,7 +41,7 @@ def is_complex(value: object) -> bool:
 def complex_dtype(emit: "FunctionBuilder", value: Value) -> np.dtype:
     """The dtype of a complex number."""
     if isinstance(value, Known):
-        return COMPLEX_SINGLE if isinstance(value.value, np.complex64) else COMPLEX
+        return COMPLEX_SINGLE if type(value.value) is np.complex64 else COMPLEX
     return COMPLEX_SINGLE if emit.common(value) == SINGLE else COMPLEX  # pyright: ignore
 
 

@@ -41,5 +41,5 @@ __all__ = [
     "make_interp_spline",
 ]
 _rest = [name for name in _plain.__all__ if name not in __all__]
-__all__ += _rest
+__all__ += _rest  # pyright: ignore[reportUnsupportedDunderAll]
 globals().update({name: getattr(_plain, name) for name in _rest})

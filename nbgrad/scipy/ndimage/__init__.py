@@ -38,5 +38,5 @@ __all__ = [
     "uniform_filter",
 ]
 _rest = [name for name in _plain.__all__ if name not in __all__]
-__all__ += _rest
+__all__ += _rest  # pyright: ignore[reportUnsupportedDunderAll]
 globals().update({name: getattr(_plain, name) for name in _rest})

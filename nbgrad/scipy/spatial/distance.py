@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _scipy: Any = _plain
 __all__ = ["cdist", "pdist", "squareform"]
 _rest = [name for name in _scipy.__all__ if name not in __all__]
-__all__ += _rest
+__all__ += _rest  # pyright: ignore[reportUnsupportedDunderAll]
 globals().update({name: getattr(_scipy, name) for name in _rest})
 
 
