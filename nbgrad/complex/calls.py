@@ -48,7 +48,7 @@ def has_complex(*args: Any) -> bool:
     return any(map(is_complex, items_of(args)))
 
 
-def call(func: Callable, args: tuple, kwargs: dict) -> Any:
+def call(func: Any, args: tuple, kwargs: dict) -> Any:
     """A function of NumPy of complex arguments."""
     rule = rules.get(func)
     if rule is None:
@@ -59,9 +59,9 @@ def call(func: Callable, args: tuple, kwargs: dict) -> Any:
     except TypeError as error:
         if isinstance(error, ArgumentTypeError):
             raise
-        check_call(name_of(func), rule, args, kwargs)
+        check_call(_named(func), rule, args, kwargs)
         raise
-    return result if out is None else written((out,), result, name_of(func))
+    return result if out is None else written(out, result, _named(func))
 
 
 def _named(func: Any) -> str:

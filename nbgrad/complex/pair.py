@@ -14,8 +14,13 @@ from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .at import At
 from .calls import (
-    COMPLEX_OF, binary, call, has_complex, is_complex, method_of, no_complex_rule, plain_join,
-    rules, written,
+    COMPLEX_OF,
+    binary,
+    call,
+    has_complex,
+    is_complex,
+    method_of,
+    plain_join,
 )  # fmt: skip
 
 __all__ = ["ComplexArray", "joined", "lifted", "parts_of", "plain_join"]
@@ -324,19 +329,11 @@ class ComplexArray(Pair):
     # -- NumPy's protocols ----------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        out = options.pop("out", None)
-        rule = rules.get(ufunc if method == "__call__" else (ufunc, method))
-        if rule is None:
-            name = of_ufunc(ufunc)[0] + ("" if method == "__call__" else f".{method}")
-            raise no_complex_rule(name)
-        where = options.pop("where", True)
-        if where is not True:
+        if options.pop("where", True) is not True:
             raise NoRuleError(f"{of_ufunc(ufunc)[0]}: where= with complex arrays: use np.where")
         dtype = options.pop("dtype", None)
-        result = rule(*inputs, **options)
-        if dtype is not None:
-            result = result.astype(dtype)
-        return result if out is None else written(out, result, ufunc.__name__)
+        result = call(ufunc if method == "__call__" else (ufunc, method), inputs, options)
+        return result if dtype is None else result.astype(dtype)
 
     def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
         return call(func, args, kwargs)
