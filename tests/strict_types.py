@@ -37,6 +37,7 @@ RELAXED = (
     "reportOperatorIssue",  # np.isscalar(x) is true for texts, too
     "reportConstantRedefinition",  # one page defines a name again
     "reportDuplicateImport",
+    "reportFunctionMemberAccess",  # events are functions with attributes, as in SciPy
     "reportPossiblyUnbound",  # values of loops that run at least once
     "reportPossiblyUnboundVariable",
     "reportRedeclaration",

@@ -25,8 +25,8 @@ class Solution:
     t: Any
     y: Any
     sol: Callable[[Any], Any] | None = None
-    t_events: list[Any] | None = None
-    y_events: list[Any] | None = None
+    t_events: Any = None
+    y_events: Any = None
     nfev: int = -1
     status: int = 0
 
