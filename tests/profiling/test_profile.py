@@ -133,12 +133,12 @@ def test_plans_of_ops_have_reasons():
     x, y = nbgrad.track(np.ones((2, 5, 1))), nbgrad.track(np.ones((3, 5, 1)))
     with nbgrad.profile() as p:
         for z in (x, y, x):
-            np.hypot(z, 2.0)
-        np.hypot(nbgrad.track(np.ones((2, 5, 1), np.float32)), 2.0)
-    why = [row.kernel for row in p.table if row.kind == "compile" and row.op == "hypot"]
+            np.logaddexp2(z, 2.0)
+        np.logaddexp2(nbgrad.track(np.ones((2, 5, 1), np.float32)), 2.0)
+    why = [row.kernel for row in p.table if row.kind == "compile" and row.op == "logaddexp2"]
     # Tests before may have called it with this dtype.
     assert {"new shape"} <= set(why) <= {"first call", "new shape", "new dtype"}
-    made = [c for _, c in p.result.compilations if c.name == "hypot"]
+    made = [c for _, c in p.result.compilations if c.name == "logaddexp2"]
     assert sum(c.compiled + c.loaded for c in made) > 0
 
 

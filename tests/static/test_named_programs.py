@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from helpers import rows
 from helpers.children import environment
+from helpers.daily import daily
 from helpers.named_programs import ALL, EAGER, NamedProgram
 from helpers.rows import PLAIN_PYTHON
 
@@ -92,10 +93,11 @@ def test_what_no_program_has_is_refused(name, rng):
 
 
 @pytest.mark.skipif(PLAIN_PYTHON, reason="starts itself")
-def test_all_in_plain_python():
+@pytest.mark.parametrize("part", daily(range(3), 1))
+def test_all_in_plain_python(part):
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", "-k", "plain",
-         str(Path(__file__))],
+         "--part", f"{part}/3", str(Path(__file__))],
         env=environment({"NUMBA_DISABLE_JIT": 1}), capture_output=True, text=True, timeout=500,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stdout[-3000:]

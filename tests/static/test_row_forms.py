@@ -37,21 +37,23 @@ def test_row_in_plain_python(row, dtype):
 
 @pytest.mark.skipif(PLAIN_PYTHON, reason="starts itself")
 @pytest.mark.parametrize(
-    ("file", "chosen"),
+    ("file", "chosen", "part"),
     [
-        ("test_row_forms.py", "not f32"),
-        pytest.param("test_row_forms.py", "f32", marks=pytest.mark.full),
-        ("test_emitted_programs.py", ""),
-        ("../test_programs.py", "compiled_in_plain_python"),
-        ("../control/test_loops.py", "compiled_is_eager or written_over"),
-        ("../control", "compiled and not eager"),
+        ("test_row_forms.py", "not f32", "0/3"),
+        pytest.param("test_row_forms.py", "not f32", "1/3", marks=pytest.mark.full),
+        pytest.param("test_row_forms.py", "not f32", "2/3", marks=pytest.mark.full),
+        pytest.param("test_row_forms.py", "f32", "0/1", marks=pytest.mark.full),
+        ("test_emitted_programs.py", "", "0/1"),
+        ("../test_programs.py", "compiled_in_plain_python", "0/1"),
+        ("../control/test_loops.py", "compiled_is_eager or written_over", "0/1"),
+        ("../control", "compiled and not eager", "0/1"),
     ],
 )
-def test_all_in_plain_python(file, chosen):
+def test_all_in_plain_python(file, chosen, part):
     path = Path(__file__).parent / file
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", "-k", chosen,
-         str(path)],
+         "--part", part, str(path)],
         env=environment({"NUMBA_DISABLE_JIT": 1}),
         capture_output=True,
         text=True,
