@@ -59,7 +59,7 @@ class Samples:
     seconds: float
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle a tree in place of `unravel`, which is made of it."""
+        # A tree in place of `unravel`, which is made of it.
         state = {key: getattr(self, key) for key in ("draws", "stats", "flat", "seconds")}
         return state | {"tree": self.unravel(self.flat[0, 0])}
 
