@@ -1,5 +1,6 @@
 """The CPU name and features that code is compiled for."""
 
+from functools import cache
 from typing import Any
 
 import llvmlite.binding
@@ -7,6 +8,7 @@ import llvmlite.binding
 __all__ = ["is_wide", "widen"]
 
 
+@cache
 def is_wide() -> bool:
     """Whether 512-bit vectors pay: LLVM prefers 256 on every host, for the sake of old ones."""
     features = llvmlite.binding.get_host_cpu_features()

@@ -25,5 +25,6 @@ from .pair import ComplexArray as ComplexArray
 from .pair import joined as joined
 from .pair import lifted as lifted
 from .pair import parts_of as parts_of
+from .pair import plain_join as plain_join
 
 __all__ = ["ComplexArray"]

@@ -61,7 +61,10 @@ def _collect(example: Any, exact: bool) -> _Collect:
 
 
 def _is_leaf(x: Any) -> bool:
-    return isinstance(x, Array) or type(x) is np.ndarray or type(x) in _NUMBERS
+    """Whether a value is one leaf, as complex ones are not."""
+    if type(x) is np.ndarray:
+        return x.dtype.kind != "c"
+    return isinstance(x, Array) or type(x) in _NUMBERS
 
 
 def _any(x: Any, leaves: list) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
+from ...complex import is_complex, plain_join
 from ...core.primitive import Aval
 from ...core.symbols import static_key
 from ...errors import require_unmasked
@@ -141,6 +142,8 @@ class Writer:
             for i, key in enumerate(_ordered(value)):
                 self.lines.append(f"{parts}_{i} = {name}[{self.new(key)}]")
                 self.take(value[key], f"{parts}_{i}", f"{parts}_{i}")
+        elif is_complex(value):
+            self._take_complex(value, name, parts)
         elif (attributes := trees.data_fields(value)) is not None:
             self._need_fields(value, name, *attributes)
             for i, field in enumerate(attributes[0]):
@@ -170,6 +173,26 @@ class Writer:
             self.leaves.append(number)
         else:
             raise Unwritten
+
+    def _take_complex(self, value: Any, name: str, parts: str) -> None:
+        """Take a complex number or array apart: its parts are two leaves."""
+        kind = type(value)
+        self.need(f"type({name}) is {self.new(kind)}")
+        if kind is not complex:
+            if kind not in _COMPLEX or not value.dtype.isnative:
+                raise Unwritten
+            self.need(f"{name}.dtype is {self.new(value.dtype)}")
+        if kind is np.ndarray and value.shape:
+            names = [f"{parts}_real", f"{parts}_imag"]
+            self.lines.append(f"{', '.join(names)} = {self.new(_parts)}({name})")
+            self.leaves += names
+            return
+        if kind is np.ndarray:
+            self.need(f"{name}.shape == ()")
+        number = name if kind is complex else f"{name}[()]"
+        for part in ("real", "imag"):
+            python = kind is not complex and value.dtype == np.complex128
+            self.leaves.append(f"{number}.{part}" + ".item()" * python)
 
     def places(self, tree: Any, name: str, signature: "Signature") -> None:
         """The arrays `r0`, `r1`, ... of a result whose flat outputs `tree` counts."""
@@ -214,9 +237,19 @@ class Writer:
         if kind is float:
             i = int(tree)
             return f"_r{i}" if signature.outputs[i].shape else f"_s{i}"
+        if is_complex(tree):
+            parts = [self.built(float(part), signature) for part in (tree.real, tree.imag)]
+            return f"{self.new(plain_join)}({', '.join(parts)})"
         if not trees.is_leaf(tree):
             raise Unwritten
         return self.new(tree)
+
+
+_COMPLEX = (np.ndarray, np.complex64, np.complex128)
+
+
+def _parts(x: Any) -> tuple[np.ndarray, np.ndarray]:
+    return x.real.copy(), x.imag.copy()
 
 
 def is_named(kind: type) -> bool:

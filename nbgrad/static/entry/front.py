@@ -53,7 +53,7 @@ def caller(
     called = writer.new(guarded(entry.call))
     _call(writer, entry, operands, called)
     attempt = ["if not _options:", *_inside([*taken, *writer.lines])]
-    if gives:
+    if gives and not entry.has_complex:
         writer.lines = []
         writer.places(entry.tree, "out", entry.signature)
         _call(writer, entry, operands, called)

@@ -59,7 +59,7 @@ class Emitted:
     signature: Signature
     module: llvm.Module
 
-    @property
+    @cached_property
     def in_pieces(self) -> bool:
         """Whether a long loop of it, or a large product, runs in pieces."""
         steps = [step.statement for step in all_steps(self.core)]

@@ -20,7 +20,7 @@ from ...runtime.kinds import is_a
 from ...threads import pool
 from ...transforms import trees
 from ..trace.program import Program
-from . import bodies
+from . import bodies, complex_places
 from .flatten import PYTHONS, Leaf, Tree, entry_argument
 from .module import Emitted
 from .run import machine_entry, with_scratch
@@ -42,6 +42,7 @@ class PythonEntry:
         # Numbered by floats, so that objects count as trees of what they hold.
         self.tree = program.rebuild([float(i) for i in range(len(program.outputs))])
         self._runs = 0
+        self.has_complex = complex_places.has_complex(self.tree)
 
     @property
     def is_hot(self) -> bool:
@@ -107,6 +108,8 @@ class PythonEntry:
     def run(self, leaves: list[Leaf], out: Tree = None) -> Tree:
         """The function's result for leaves in order, in the arrays of `out` where that is given."""
         arguments = [*map(entry_argument, leaves), *map(entry_argument, self.captured)]
+        if out is not None and self.has_complex:
+            return self._into_complex(arguments, out)
         results = self.fresh(arguments) if out is None else self._places(out, arguments)
         try:
             found = self._called(arguments, results)
@@ -117,6 +120,16 @@ class PythonEntry:
             for place, array in zip(results, apart, strict=True):
                 place[...] = array
         return self._built(results, self._numbers(found))
+
+    def _into_complex(self, arguments: list[Leaf], out: Tree) -> Tree:
+        """The result, whose complex arrays are those of `out`."""
+        places = self._places(complex_places.opened(out), arguments, contiguous=False)
+        results = self.fresh(arguments)
+        numbers = self._numbers(self._called(arguments, results))
+        self._require_apart(places)
+        for place, array in zip(places, results, strict=True):
+            place[...] = array
+        return complex_places.restored(self._built(places, numbers), out)
 
     def _numbers(self, found: Any) -> list[float]:
         """The numbers among what the entry gave, in the order of the outputs."""
@@ -135,16 +148,21 @@ class PythonEntry:
         call = self.call if self.is_hot else self._definition
         return call(*arguments, *places)
 
-    def _places(self, out: Tree, given: Sequence[Leaf]) -> list[np.ndarray]:
+    def _places(
+        self, out: Tree, given: Sequence[Leaf], contiguous: bool = True
+    ) -> list[np.ndarray]:
         """The arrays of `out`. Raises ValueError, which names the leaf."""
         name = self.program.name
         if not trees.same_structure(_boxed(out), _boxed(self.tree)):
-            numbered = self.program.rebuild(list(range(len(self.program.outputs))))
+            shown = self.program.rebuild(list(range(len(self.program.outputs))))
+            if self.has_complex:
+                shown = f"{self.tree}, where complex numbers stand for complex arrays"
             raise ArgumentError(
-                f"{name}: out= has another nesting than the result, {numbered}", code="NB-COMPILED"
+                f"{name}: out= has another nesting than the result, {shown}", code="NB-COMPILED"
             )
         leaves, numbers = trees.flatten(out)[0], trees.flatten(self.tree)[0]
-        places = [x for x, number in zip(leaves, numbers, strict=True) if is_a(number, float)]
+        held = [is_a(number, (float, np.ndarray)) for number in numbers]  # arrays: complex parts
+        places = [leaf for leaf, holds in zip(leaves, held, strict=True) if holds]
         for i in self.signature.arrays():
             place, value = places[i], self.signature.outputs[i]
             require_unmasked(place, f"{name}: leaf {i} of out=")
@@ -152,16 +170,17 @@ class PythonEntry:
             if is_a(place, np.ndarray):
                 flags = place.flags
                 if place.shape == shape and place.dtype == value.dtype and (
-                    flags.c_contiguous and flags.writeable and place.dtype.isnative
+                    flags.c_contiguous >= contiguous and flags.writeable and place.dtype.isnative
                 ):  # fmt: skip
                     continue
-                layout = "" if flags.c_contiguous else ", not contiguous"
+                layout = "" if flags.c_contiguous >= contiguous else ", not contiguous"
                 description = f"{Aval.of(place.shape, place.dtype)}{layout}"
                 description += "" if flags.writeable else ", read-only"
             else:
                 description = f"a {type(place).__name__}"
+            kind = "a contiguous array" if contiguous else "an array or part of a complex one,"
             raise ArgumentError(
-                f"{name}: leaf {i} of out= must be a contiguous array of shape {shape} and "
+                f"{name}: leaf {i} of out= must be {kind} of shape {shape} and "
                 f"dtype {value.dtype} that can be written to; it is {description}",
                 code="NB-COMPILED",
             )
@@ -170,7 +189,7 @@ class PythonEntry:
     def _require_apart(self, results: list[np.ndarray]) -> None:
         """Raise ValueError for two arrays of `out` that share memory: one would be lost."""
         for x, y in combinations(results, 2):
-            if np.may_share_memory(x, y):
+            if np.may_share_memory(x, y) and np.shares_memory(x, y):
                 raise ArgumentError(
                     f"{self.program.name}: two arrays of out= share memory; give each result an "
                     "array of its own",
