@@ -6,6 +6,7 @@ import pytest
 from fuzz.derivatives.checking import Different, Unsupported, Unusable
 from fuzz.derivatives.drawing import draw
 from fuzz.derivatives.second import check_second
+from helpers.daily import daily
 
 from nbgrad.adjoints import tangent
 from nbgrad.ir.scalar import parse
@@ -25,11 +26,11 @@ def outcomes(seeds):
     return counts, wrong
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", daily(range(4), 1))
 def test_forward_over_reverse_is_reverse_over_forward(part):
-    counts, wrong = outcomes(range(100 * part, 100 * part + 100))
+    counts, wrong = outcomes(range(60 * part, 60 * part + 60))
     assert not wrong
-    assert counts["right"] > 70
+    assert counts["right"] > 40
 
 
 def test_a_wrong_tangent_is_found(monkeypatch):

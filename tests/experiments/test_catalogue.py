@@ -22,7 +22,7 @@ def names_file(folder):
     return ["--file", str(path)]
 
 
-@pytest.mark.parametrize(("name", "is_pictured"), pairs([*BY_NAME], [True, False]))
+@pytest.mark.parametrize(("name", "is_pictured"), pairs([*BY_NAME], [True, False], 4))
 def test_an_experiment_comes_out_as_it_should(name, is_pictured, tmp_path, capsys):
     """Pictures take as long as what they show: those of every other experiment are made each
     time."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.daily import pairs
 
 import nbgrad
 from nbgrad.capi import compared
@@ -198,8 +199,7 @@ def soon_native(monkeypatch):
     monkeypatch.setattr(guard, "FEW", 2)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", READS)
+@pytest.mark.parametrize(("name", "mode"), pairs([*READS], [*MODES]))
 def test_what_changes_is_read_again(name, mode, soon_native):
     before, result, changes = READS[name]
     names = module(f"{before}\ndef f(x):\n return {result}")
