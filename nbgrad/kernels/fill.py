@@ -1,0 +1,113 @@
+"""The order in which the columns of a sparse matrix are eliminated, and the room that its factors
+need for any choice of pivots."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiler.kernel import kernel
+
+__all__ = ["Elimination", "elimination"]
+
+# Patterns for which the order is kept.
+_KEPT = 16
+
+
+class Elimination(NamedTuple):
+    """A pattern by compressed columns, two orders of the columns, one after the other, and an upper
+    bound of the elements of L below the pivots, and of U above them: by the first order with pivots
+    on the diagonal, by the second with any pivots. The first order is for symmetric patterns."""
+
+    indices: np.ndarray
+    indptr: np.ndarray
+    orders: np.ndarray
+    room: int
+    is_symmetric: bool
+
+
+def elimination(indices: np.ndarray, indptr: np.ndarray) -> Elimination:
+    """The elimination of square matrices with this pattern. Raises ValueError for positions outside
+    of the matrix."""
+    return _kept(*(np.asarray(x, np.int64).tobytes() for x in (indices, indptr)))
+
+
+@lru_cache(_KEPT)
+def _kept(indices: bytes, indptr: bytes) -> Elimination:
+    """The orders are SuperLU's: minimum degree for symmetric patterns, whose pivots are on the
+    diagonal as a rule, and approximate minimum degree of columns."""
+    from scipy.sparse import csc_array
+
+    positions, starts = (np.frombuffer(x, np.int64) for x in (indices, indptr))
+    n = len(starts) - 1
+    values = np.random.default_rng(0).uniform(0.5, 1.0, len(positions))
+    matrix: Any = csc_array((values, positions, starts), shape=(n, n), copy=True)
+    matrix.check_format()
+    matrix.sum_duplicates()
+    second, _ = _order(matrix, permc_spec="COLAMD")
+    first, room = second, _room(positions, starts, second)
+    is_symmetric = matrix.diagonal().all() and not ((matrix != 0) != (matrix.T != 0)).nnz
+    if is_symmetric:
+        matrix = -matrix
+        matrix.setdiag(1.0 - matrix.sum(0))
+        first, fill = _order(
+            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )  # fmt: skip
+        room = max(room, fill)
+    return Elimination(positions, starts, np.concatenate([first, second]), room, bool(is_symmetric))
+
+
+def _order(matrix: Any, **options: Any) -> tuple[np.ndarray, int]:
+    """The order in which SuperLU eliminates the columns, and the elements of L."""
+    from scipy.sparse.linalg import splu
+
+    try:
+        factors = splu(matrix, **options)
+    except RuntimeError:  # all matrices with this pattern are singular
+        return np.arange(matrix.shape[0]), 0
+    return np.argsort(factors.perm_c), factors.L.nnz
+
+
+def _room(indices: np.ndarray, indptr: np.ndarray, order: np.ndarray) -> int:
+    total, work = np.zeros(1, np.int64), np.full((3, len(order)), -1)
+    count_fill(indices, indptr, order, *work, total)
+    return int(total[0])
+
+
+@kernel
+def count_fill(indices, indptr, order, parents, ahead, rows, total):
+    """Count the elements above the diagonal of the Cholesky factor of A.T @ A, which bounds those
+    of L and of U for any pivots of a regular matrix (George and Ng, An implementation of Gaussian
+    elimination with partial pivoting for sparse systems, SIAM J. Sci. Stat. Comput. 6 (1985)).
+
+    `parents`, `ahead` and `rows` are filled with -1 before. First the elimination tree is made, by
+    columns before each in the rows (Liu, The role of elimination trees in sparse factorization,
+    SIAM J. Matrix Anal. Appl. 11 (1990)). Column j has the elements that lie in it on the ways to j
+    from the first columns of its rows.
+    """
+    for j in range(order.size):
+        for p in range(indptr[order[j]], indptr[order[j] + 1]):
+            k = rows[indices[p]]
+            while k >= 0 and k < j:
+                above = ahead[k]
+                ahead[k] = j
+                if above < 0:
+                    parents[k] = j
+                k = above
+            rows[indices[p]] = j
+    for j in range(order.size):
+        ahead[j] = -1
+        rows[j] = -1
+    for j in range(order.size):
+        ahead[j] = j
+        for p in range(indptr[order[j]], indptr[order[j] + 1]):
+            k = rows[indices[p]]
+            if k < 0:
+                rows[indices[p]] = j
+                k = j
+            while ahead[k] != j:
+                ahead[k] = j
+                total[0] += 1
+                k = parents[k]
+    return 0
