@@ -8,22 +8,26 @@ import numpy as np
 
 from ..compiler.kernel import kernel
 
-__all__ = ["Elimination", "elimination"]
+__all__ = ["Elimination", "bound", "elimination"]
 
 # Patterns for which the order is kept.
 _KEPT = 16
+# Dense columns: the part of their elements that is not 0, and the least number of them.
+_DENSE, _LEAST = 0.8, 16
 
 
 class Elimination(NamedTuple):
     """A pattern by compressed columns, two orders of the columns, one after the other, and an upper
-    bound of the elements of L below the pivots, and of U above them: by the first order with pivots
-    on the diagonal, by the second with any pivots. The first order is for symmetric patterns."""
+    bound of the elements of L and of U: by the first order with pivots on the diagonal, by the
+    second with any pivots. The first order is for symmetric patterns. `tails` are the numbers of
+    last columns that are factored as a dense matrix."""
 
     indices: np.ndarray
     indptr: np.ndarray
     orders: np.ndarray
     room: int
     is_symmetric: bool
+    tails: tuple[int, int]
 
 
 def elimination(indices: np.ndarray, indptr: np.ndarray) -> Elimination:
@@ -44,32 +48,44 @@ def _kept(indices: bytes, indptr: bytes) -> Elimination:
     matrix: Any = csc_array((values, positions, starts), shape=(n, n), copy=True)
     matrix.check_format()
     matrix.sum_duplicates()
-    second, _ = _order(matrix, permc_spec="COLAMD")
-    first, room = second, _room(positions, starts, second)
+    second, counts = _order(matrix, permc_spec="COLAMD")
+    first, room = second, bound(positions, starts, second)
+    tails = [_tail(counts)] * 2
     is_symmetric = matrix.diagonal().all() and not ((matrix != 0) != (matrix.T != 0)).nnz
     if is_symmetric:
         matrix = -matrix
         matrix.setdiag(1.0 - matrix.sum(0))
-        first, fill = _order(
+        first, counts = _order(
             matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )  # fmt: skip
-        room = max(room, fill)
-    return Elimination(positions, starts, np.concatenate([first, second]), room, bool(is_symmetric))
+        room, tails[0] = max(room, int(counts.sum())), _tail(counts)
+    orders, room = np.concatenate([first, second]), room + n + max(tails) ** 2
+    return Elimination(positions, starts, orders, room, bool(is_symmetric), (tails[0], tails[1]))
 
 
-def _order(matrix: Any, **options: Any) -> tuple[np.ndarray, int]:
-    """The order in which SuperLU eliminates the columns, and the elements of L."""
+def _order(matrix: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The order in which SuperLU eliminates the columns, and the numbers of elements of those of
+    L."""
     from scipy.sparse.linalg import splu
 
     try:
         factors = splu(matrix, **options)
     except RuntimeError:  # all matrices with this pattern are singular
-        return np.arange(matrix.shape[0]), 0
-    return np.argsort(factors.perm_c), factors.L.nnz
+        return np.arange(matrix.shape[0]), np.zeros(matrix.shape[0], int)
+    return np.argsort(factors.perm_c), np.diff(factors.L.indptr)
 
 
-def _room(indices: np.ndarray, indptr: np.ndarray, order: np.ndarray) -> int:
+def _tail(counts: np.ndarray) -> int:
+    """So many of the last columns of L are nearly full."""
+    sizes = np.arange(1, len(counts) + 1)
+    full = np.flatnonzero(np.cumsum(counts[::-1]) >= _DENSE * sizes * (sizes + 1) / 2)
+    tail = int(sizes[full[-1]]) if full.size else 0
+    return tail if tail >= _LEAST else 0
+
+
+def bound(indices: np.ndarray, indptr: np.ndarray, order: np.ndarray) -> int:
+    """Of the elements of L beside the pivots, and of those of U, for any pivots."""
     total, work = np.zeros(1, np.int64), np.full((3, len(order)), -1)
     count_fill(indices, indptr, order, *work, total)
     return int(total[0])

@@ -3,7 +3,8 @@
 The matrix is given by compressed columns. They are eliminated in a given order, each by those
 before it that reach it in the graph of L (Gilbert and Peierls, Sparse partial pivoting in time
 proportional to arithmetic operations, SIAM J. Sci. Stat. Comput. 9 (1988)). The pivot is the
-largest element of the column, or one on the diagonal that is not much smaller.
+largest element of the column, or one on the diagonal that is not much smaller. What is left for the
+last columns is dense as a rule, and factored as a dense matrix.
 
 Numbers and positions of the factors are floats in one array:
 
@@ -11,11 +12,12 @@ Numbers and positions of the factors are floats in one array:
 * n + 1 starts of the columns of L, and n + 1 of those of U;
 * pairs of a row of the matrix and a number, the elements of L below the pivots: at most `room`;
 * pairs of the position of a pivot and a number, the elements of U above the pivots: at most `room`;
-* seven rows of n as scratch space.
+* eight rows of n as scratch space, and the dense matrix.
 """
 
 from ..compiler.kernel import device
 from ..compiler.pointers import shift
+from .systems import factor
 
 __all__ = ["factored", "solved", "width"]
 
@@ -24,27 +26,29 @@ __all__ = ["factored", "solved", "width"]
 _LEAST = 0.1
 
 
-def width(n: int, room: int) -> int:
-    """The length of the array of factors."""
-    return 5 * n + 2 + 4 * room + 7 * n
+def width(n: int, room: int, tail: int) -> int:
+    """The length of the array of factors, with `tail` columns at most as a dense matrix."""
+    return 5 * n + 2 + 4 * room + 8 * n + (tail + 2) * tail
 
 
 @device
-def factored(data, indices, indptr, orders, lu, n, room, symmetric):
+def factored(data, indices, indptr, orders, lu, n, room, symmetric, tail, other_tail):
     """The factors of a matrix of n rows. All pivots are 0 if it is singular, and nan if an element
     is not finite.
 
     The first of two orders of the columns is for a symmetric pattern, whose pivots are on the
     diagonal. If others have to be taken and the factors do not fit in the room, the second one is
-    taken, with the largest element of each column as the pivot.
+    taken, with the largest element of each column as the pivot. `tail` and `other_tail` are the
+    numbers of the last columns that are factored as a dense matrix.
     """
     total = 0.0
     for p in range(indptr[n]):
         total += data[p] * 0.0
     if total != 0.0:
         _blank(lu, n, total)
-    elif not symmetric or not _eliminated(data, indices, indptr, orders, lu, n, room, _LEAST):
-        if not _eliminated(data, indices, indptr, shift(orders, n), lu, n, room, 1.0):
+    elif not symmetric or not _eliminated(data, indices, indptr, orders, lu, n, room, _LEAST, tail):
+        order = shift(orders, n)
+        if not _eliminated(data, indices, indptr, order, lu, n, room, 1.0, other_tail):
             _blank(lu, n, 0.0)
 
 
@@ -58,66 +62,127 @@ def _blank(lu, n, pivot):
 
 
 @device
-def _eliminated(data, indices, indptr, order, lu, n, room, least):
+def _eliminated(data, indices, indptr, order, lu, n, room, least, tail):
     """Whether the factors have pivots and fit in the room."""
     lu[3 * n], lu[4 * n + 1] = 0.0, 0.0
     x = shift(lu, 5 * n + 2 + 4 * room)
     for i in range(n):
+        lu[2 * n + i] = order[i]
         x[i], x[n + i], x[2 * n + i] = 0.0, -1.0, -1.0
     j = 0
-    while j < n and _column(data, indices, indptr, order[j], lu, j, n, room, least):
-        lu[2 * n + j] = order[j]
+    while j < n - tail and _column(data, indices, indptr, lu, j, n, room, least):
         j += 1
-    return j == n
+    return j == n - tail and (tail == 0 or _tail(data, indices, indptr, lu, n, room, tail))
 
 
 @device
-def _column(data, indices, indptr, column, lu, j, n, room, least):
+def _column(data, indices, indptr, lu, j, n, room, least):
     """Column j of the factors, and whether it has a pivot. Elements of `x` are 0 before and
     after."""
-    l_starts, u_starts = shift(lu, 3 * n), shift(lu, 4 * n + 1)
+    l_starts, u_starts, column = shift(lu, 3 * n), shift(lu, 4 * n + 1), int(lu[2 * n + j])
     low = shift(lu, 5 * n + 2)
     up, x = shift(low, 2 * room), shift(low, 4 * room)
     places, found = shift(x, n), shift(x, 5 * n)
-    top = n
+    top = _updated(data, indices, indptr, lu, j, n, room)
+    best, size = -1, 0.0
+    for p in range(top, n):
+        i = int(found[p])
+        if places[i] < 0.0 and abs(x[i]) > size:
+            best, size = i, abs(x[i])
+    if best < 0:
+        return False
+    if places[column] < 0.0 and abs(x[column]) >= least * size:
+        best = column
+    pivot, end = x[best], int(l_starts[j])
+    for p in range(top, n):
+        i = int(found[p])
+        if places[i] < 0.0 and i != best:
+            low[2 * end], low[2 * end + 1] = i, x[i] / pivot
+            end += 1
+        x[i] = 0.0
+    lu[j], lu[n + j] = pivot, best
+    places[best] = j
+    for p in range(int(u_starts[j]), int(u_starts[j + 1])):
+        _prune(int(up[2 * p]), best, low, l_starts, places, shift(x, 6 * n))
+    l_starts[j + 1], x[6 * n + j] = end, end
+    return True
+
+
+@device
+def _updated(data, indices, indptr, lu, j, n, room):
+    """Subtract from a column what the columns of pivots add to it, and put its elements in their
+    rows into column j of U. The place in `found` from which on its rows stand; n if there is no
+    room for them."""
+    l_starts, u_starts, column = shift(lu, 3 * n), shift(lu, 4 * n + 1), int(lu[2 * n + j])
+    low = shift(lu, 5 * n + 2)
+    up, x = shift(low, 2 * room), shift(low, 4 * room)
+    places, found = shift(x, n), shift(x, 5 * n)
+    top, end = n, int(u_starts[j])
     for p in range(indptr[column], indptr[column + 1]):
         top = _reached(indices[p], low, l_starts, x, j, top, n)
+    if max(end, int(l_starts[j])) + n - top > room:
+        return n
     for p in range(indptr[column], indptr[column + 1]):
         x[indices[p]] += data[p]
-    l_end, u_end, above = int(l_starts[j]), int(u_starts[j]), 0
-    for p in range(top, n):
-        above += places[int(found[p])] >= 0.0
-    if max(u_end + above, l_end + n - top - above - 1) > room:
-        return False
-    best, size = -1, 0.0
     for p in range(top, n):
         i = int(found[p])
         k = int(places[i])
         if k >= 0:
             u = x[i]
             x[i] = 0.0
-            up[2 * u_end], up[2 * u_end + 1] = k, u
-            u_end += 1
+            up[2 * end], up[2 * end + 1] = k, u
+            end += 1
             for q in range(int(l_starts[k]), int(l_starts[k + 1])):
                 x[int(low[2 * q])] -= low[2 * q + 1] * u
-        elif abs(x[i]) > size:
-            best, size = i, abs(x[i])
-    if best < 0:
+    u_starts[j + 1] = end
+    return top
+
+
+@device
+def _tail(data, indices, indptr, lu, n, room, tail):
+    """The last columns, whose rows without a pivot form a dense matrix; whether it is regular."""
+    l_starts, u_starts, first = shift(lu, 3 * n), shift(lu, 4 * n + 1), n - tail
+    low = shift(lu, 5 * n + 2)
+    up, x = shift(low, 2 * room), shift(low, 4 * room)
+    places, found, numbers, dense = shift(x, n), shift(x, 5 * n), shift(x, 7 * n), shift(x, 8 * n)
+    rows, count, l_end = shift(dense, (tail + 1) * tail), 0, int(l_starts[first])
+    for i in range(n):
+        if places[i] < 0.0:
+            rows[count], numbers[i] = i, count
+            count += 1
+    for c in range(tail * tail):
+        dense[c] = 0.0
+    if l_end + tail * tail > room:
         return False
-    if places[column] < 0.0 and abs(x[column]) >= least * size:
-        best = column
-    pivot = x[best]
-    for p in range(top, n):
-        i = int(found[p])
-        if places[i] < 0.0 and i != best:
-            low[2 * l_end], low[2 * l_end + 1] = i, x[i] / pivot
+    for c in range(tail):
+        j = first + c
+        l_starts[j + 1] = l_end
+        top = _updated(data, indices, indptr, lu, j, n, room)
+        u_end = int(u_starts[j + 1]) + c
+        if top == n or u_end > room:
+            return False
+        for p in range(top, n):
+            i = int(found[p])
+            if places[i] < 0.0:
+                dense[int(numbers[i]) * tail + c] = x[i]
+                x[i] = 0.0
+        u_starts[j + 1] = u_end
+    factor(dense, tail)
+    for c in range(tail):
+        best = int(dense[tail * tail + c])
+        rows[c], rows[best] = rows[best], rows[c]
+    for c in range(tail):
+        j, pivot = first + c, dense[c * tail + c]
+        if pivot == 0.0:
+            return False
+        lu[j], lu[n + j] = pivot, rows[c]
+        u_end = int(u_starts[j + 1]) - c
+        for r in range(c):
+            up[2 * (u_end + r)], up[2 * (u_end + r) + 1] = first + r, dense[r * tail + c]
+        for r in range(c + 1, tail):
+            low[2 * l_end], low[2 * l_end + 1] = rows[r], dense[r * tail + c]
             l_end += 1
-        x[i] = 0.0
-    lu[j], lu[n + j] = pivot, best
-    places[best] = j
-    for p in range(int(u_starts[j]), u_end):
-        _prune(int(up[2 * p]), best, low, l_starts, places, shift(x, 6 * n))
-    l_starts[j + 1], u_starts[j + 1], x[6 * n + j] = l_end, u_end, l_end
+        l_starts[j + 1] = l_end
     return True
 
 

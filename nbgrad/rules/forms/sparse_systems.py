@@ -28,9 +28,9 @@ def spsolve(graph: Any, symbol: Symbol, data: Any, b: Any, indices: Any, indptr:
     if places is None:
         return _dense(graph, symbol, data, b, indices, indptr)
     n, plan = symbol.shape[0], elimination(*places)
-    width = sparse_factors.width(n, plan.room)
+    width = sparse_factors.width(n, plan.room, max(plan.tails))
     args = (graph.cast(data, _DOUBLE), *map(graph.constant, plan[:3]))
-    sizes = n, plan.room, int(plan.is_symmetric)
+    sizes = n, plan.room, int(plan.is_symmetric), *plan.tails
     lu = graph.call((width,), _DOUBLE, args, sparse_factors.factored, sizes)
     pivots = graph.map("abs(x)", (graph.view(lu, [Axis(0, 0, 1)], (n,)),), _DOUBLE)
     require(graph, symbol, pivots, "x != 0.0", "a singular")
