@@ -65,15 +65,19 @@ def _kept(indices: bytes, indptr: bytes) -> Elimination:
 
 
 def _order(matrix: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The order in which SuperLU eliminates the columns, and the numbers of elements of those of
-    L."""
+    """The order in which SuperLU eliminates the columns, and the numbers of elements of those of L.
+    Parts of the matrix that nothing connects, such as those of samples, follow one another."""
+    from scipy.sparse.csgraph import connected_components
     from scipy.sparse.linalg import splu
 
     try:
         factors = splu(matrix, **options)
     except RuntimeError:  # all matrices with this pattern are singular
         return np.arange(matrix.shape[0]), np.zeros(matrix.shape[0], int)
-    return np.argsort(factors.perm_c), np.diff(factors.L.indptr)
+    order, counts = np.argsort(factors.perm_c), np.diff(factors.L.indptr)
+    parts = connected_components(matrix, directed=False)[1]
+    by_parts = np.argsort(parts[order], kind="stable")
+    return order[by_parts], counts[by_parts]
 
 
 def _tail(counts: np.ndarray) -> int:

@@ -54,6 +54,7 @@ MATRICES = {
     "arrow": scipy.sparse.csr_array(
         np.eye(N) + np.outer(np.arange(N) == 0, np.ones(N)) + np.outer(np.ones(N), np.arange(N) < 1)
     ),
+    "in parts": scipy.sparse.block_diag([grid(3), [[0.0, 2.0], [1.0, 0.0]], grid(2)]),
     "one": scipy.sparse.csr_array([[2.0]]),
 }  # fmt: skip
 
