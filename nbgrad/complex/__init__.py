@@ -7,6 +7,7 @@ The gradient of a real function L at z = x + i y is the direction of steepest as
 dL/dx + i dL/dy. PyTorch gives the same; JAX and autograd give its conjugate.
 """
 
+from . import cholesky as cholesky
 from . import elementary as elementary
 from . import fourier as fourier
 from . import hyperbolic as hyperbolic

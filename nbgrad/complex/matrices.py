@@ -1,7 +1,7 @@
 """Systems, inverses, determinants and factors of complex matrices.
 
 Compiled programs solve systems as real ones of twice the size, [[A, -B], [B, A]]. With the parts of
-each element side by side, [[a, -b], [b, a]], Cholesky factors and triangles stay what they are.
+each element side by side, [[a, -b], [b, a]], triangles stay what they are.
 """
 
 import math
@@ -18,7 +18,6 @@ from ..rules.linalg.decompositions import QRResult
 from ..rules.linalg.matrices import SlogdetResult, require_square
 from .calls import complexly
 from .pair import ComplexArray
-from .spectra import hermitian
 from .stacked import ComplexRow, adjoint, halves, whole
 
 # -- real matrices of twice the size --------------------------------------------------------------
@@ -43,9 +42,15 @@ def woven(z: Any) -> Any:
     return np.reshape(np.stack(rows, axis=-3), (*lead, 2 * m, 2 * n))
 
 
-def unwoven(x: Any) -> ComplexArray:
-    """The complex matrices of `woven` ones."""
-    return ComplexArray(x[..., ::2, ::2] + 0.0, x[..., 1::2, ::2] + 0.0)
+def rows_of(b: Any) -> Any:
+    """Real and imaginary rows side by side: right-hand sides of `woven` matrices."""
+    *lead, n, k = shape_of(b)
+    return np.reshape(np.stack([b.real, b.imag], axis=-2), (*lead, 2 * n, k))
+
+
+def of_rows(x: Any) -> ComplexArray:
+    """The complex matrices of `rows_of`."""
+    return ComplexArray(x[..., ::2, :], x[..., 1::2, :])
 
 
 def _of_halves(x: Any) -> ComplexArray:
@@ -204,14 +209,6 @@ def slogdet(a):
 
 
 # -- factors --------------------------------------------------------------------------------------
-
-
-@complexly(np.linalg.cholesky)
-def cholesky(a, /, *, upper=False):
-    """The factors of positive definite Hermitian matrices: functions of the Hermitian part."""
-    require_square("cholesky", a)
-    out = unwoven(np.linalg.cholesky(woven(hermitian(a, upper))))
-    return adjoint(out) if upper else out
 
 
 def _lower(x: Any) -> Any:

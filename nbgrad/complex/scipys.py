@@ -15,7 +15,7 @@ from ..rules.linalg import banded, cholesky, matrix_functions, sylvester, toepli
 from ..rules.linalg.matrices import require_square
 from ..rules.select import on_values
 from .calls import complexly
-from .matrices import doubled, halved, woven
+from .matrices import doubled, halved, of_rows, rows_of, woven
 from .pair import ComplexArray, parts_of
 from .stacked import ComplexRow, adjoint, whole
 
@@ -116,16 +116,6 @@ def solve_sylvester(a, b, q):
 # -- triangular and banded systems ----------------------------------------------------------------
 
 
-def _rows(b: ComplexArray) -> Any:
-    """Real and imaginary rows side by side."""
-    *lead, n, k = b.shape
-    return np.reshape(np.stack([b.real, b.imag], axis=-2), (*lead, 2 * n, k))
-
-
-def _of_rows(x: Any) -> ComplexArray:
-    return ComplexArray(x[..., ::2, :], x[..., 1::2, :])
-
-
 _TURNED: dict[Any, int] = {"N": 0, "T": 1, "C": 2}
 
 
@@ -156,9 +146,9 @@ def solve_triangular(
 def _by_rows(a: Any, b: Any, lower: bool, unit: bool, phases: Any) -> Any:
     def solve(b: Any) -> Any:
         b = b if phases is None else b * phases[..., None]
-        return _of_rows(
+        return of_rows(
             triangular.solve_triangular(
-                woven(a), _rows(b), lower=bool(lower), unit_diagonal=bool(unit)
+                woven(a), rows_of(b), lower=bool(lower), unit_diagonal=bool(unit)
             )
         )
 
@@ -189,7 +179,7 @@ def solve_banded(
     sides = 2 * lower + 1, 2 * upper + 1
 
     def solve(b: Any) -> Any:
-        return _of_rows(banded.solve_banded(sides, both, _rows(b)))
+        return of_rows(banded.solve_banded(sides, both, rows_of(b)))
 
     return triangular.right_hand_sides("solve_banded", ab, n, b, solve)
 

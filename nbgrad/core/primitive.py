@@ -97,6 +97,8 @@ class Primitive:
     * `slow`: the reason if the op, its pullback or its compiled form takes more than three times as
       long as NumPy's forward pass on large arrays.
     * `simplify(primitive, builder, args, **params)`: a simpler recording of a call, or None.
+    * `pattern(op)`: on which elements of the arguments those of the result depend
+      (`nbgrad/rules/patterns.py`), if it does not follow from other facts.
     * `unit`: all partials are 0, 1 or -1, so the Jacobian needs no multiplication.
 
     Raises TypeError if a primitive to be registered has neither a form nor a reason.
@@ -125,6 +127,9 @@ class Primitive:
     plan_class: Callable | None = None
     form: Callable | None = None
     simplify: Callable | None = None
+    pattern: Callable | None = None
+    # Whether its values are random draws, which other calls do not repeat.
+    is_random = False
 
     def __init__(
         self,
@@ -140,6 +145,7 @@ class Primitive:
         slow: str = "",
         simplify: Callable | None = None,
         unit: bool = False,
+        pattern: Callable | None = None,
     ):
         self.name = name
         self.function = function
@@ -152,6 +158,8 @@ class Primitive:
         self.unit = unit
         if form:
             self.form = form
+        if pattern:
+            self.pattern = pattern
         if simplify:
             self.simplify = partial(simplify, self)
         if self.registered and bool(self.form) == bool(eager_only):

@@ -1,5 +1,5 @@
-"""Determinants and QR factors of complex matrices, whose parts are two planes: on pointers, for
-compiled programs.
+"""Determinants, QR and Cholesky factors of complex matrices, whose parts are two planes: on
+pointers, for compiled programs.
 
 Pivots and reflections are LAPACK's (zgetf2, zlarfg, zung2r), so that phases are the same: a
 reflection is I - t v v^H with v[j] = 1 and a complex t.
@@ -10,8 +10,9 @@ import numpy as np
 from ..compiler.kernel import device
 from ..compiler.pointers import shift
 from .reflections import norm_below
+from .triangles import block_of, subtract_product
 
-__all__ = ["NUMBERS", "complex_determinants", "complex_reflected"]
+__all__ = ["NUMBERS", "complex_choleskied", "complex_determinants", "complex_reflected"]
 
 NUMBERS = 5
 """What there is of a determinant: its parts, those of its phase, and the logarithm of its size."""
@@ -150,3 +151,55 @@ def _project(re, im, to_re, to_im, j, m, n, s, t):
             u, v = to_re[c], to_im[c]
             re[i * n + c] -= a * u - b * v
             im[i * n + c] -= a * v + b * u
+
+
+@device
+def complex_choleskied(x, out, count, n):
+    """Lower factors of Hermitian matrices; nan where one is not positive definite. The upper
+    factors are computed, block by block, as for real matrices, and transposed.
+
+    Rows of the upper factor U that are done lie below the diagonal, too, as columns of the lower
+    one: the factors of the products U.T @ V with a change of sign.
+    """
+    block = block_of(n, n)
+    for k in range(count):
+        re, given = shift(out, 2 * k * n * n), shift(x, 2 * k * n * n)
+        im = shift(re, n * n)
+        for i in range(2 * n * n):
+            re[i] = given[i]
+        for first in range(0, n, block):
+            last = min(first + block, n)
+            for j in range(first, last):
+                _factor_row(re, im, j, last, n)
+            for row in range(last, n, block):
+                rows, depth = min(block, n - row), last - first
+                at, to = first * n + row, row * n + row
+                u, v, minus_v = shift(re, at), shift(im, at), shift(im, row * n + first)
+                p, q = shift(re, to), shift(im, to)
+                subtract_product(p, u, u, rows, n - row, depth, n, 1, n, n)
+                subtract_product(p, v, v, rows, n - row, depth, n, 1, n, n)
+                subtract_product(q, u, v, rows, n - row, depth, n, 1, n, n)
+                subtract_product(q, minus_v, u, rows, n - row, depth, n, n, 1, n)
+        for i in range(n):
+            for j in range(i):
+                re[i * n + j], re[j * n + i] = re[j * n + i], 0.0
+                im[j * n + i] = 0.0
+
+
+@device
+def _factor_row(re, im, j, last, n):
+    """Row j of the upper factor, subtracted from those before the last."""
+    pivot = re[j * n + j]
+    root = np.sqrt(pivot) if pivot > 0.0 else np.nan
+    im[j * n + j] = 0.0
+    for c in range(j, n):
+        re[j * n + c] /= root
+        im[j * n + c] /= root
+        im[c * n + j] = -im[j * n + c]
+    p, q = shift(re, j * n), shift(im, j * n)
+    for i in range(j + 1, last):
+        u, v = p[i], q[i]
+        a, b = shift(re, i * n), shift(im, i * n)
+        for c in range(i, n):
+            a[c] -= u * p[c] + v * q[c]
+            b[c] -= u * q[c] - v * p[c]

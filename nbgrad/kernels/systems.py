@@ -15,6 +15,7 @@ from .triangles import block_of, solve_triangle, subtract, subtract_product, sub
 __all__ = [
     "choleskied",
     "diagonals",
+    "factor",
     "factored",
     "inverted",
     "substituted",
@@ -33,16 +34,22 @@ def factored(x, lu, count, n):
         a, matrix = shift(lu, k * (n + 1) * n), shift(x, k * n * n)
         for i in range(n * n):
             a[i] = matrix[i]
-        for first in range(0, n, _PANEL):
-            last = min(first + _PANEL, n)
-            for j in range(first, last):
-                eliminate(a, j, last, n)
-            for i in range(first + 1, n):
-                row, known = shift(a, i * n), min(i, last) - first
-                subtract_rows(
-                    shift(row, last), shift(a, first * n + last), n, shift(row, first), known,
-                    n - last,
-                )  # fmt: skip
+        factor(a, n)
+
+
+@device
+def factor(a, n):
+    """The factors in place of a matrix, before a row for the rows that are exchanged."""
+    for first in range(0, n, _PANEL):
+        last = min(first + _PANEL, n)
+        for j in range(first, last):
+            eliminate(a, j, last, n)
+        for i in range(first + 1, n):
+            row, known = shift(a, i * n), min(i, last) - first
+            subtract_rows(
+                shift(row, last), shift(a, first * n + last), n, shift(row, first), known,
+                n - last,
+            )  # fmt: skip
 
 
 @device

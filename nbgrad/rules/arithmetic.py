@@ -9,7 +9,7 @@ from ..core.array import Array, apply, implements
 from ..core.primitive import bind
 from ..errors import require_unmasked
 from ..kernels import shapes
-from . import simplify
+from . import patterns, simplify
 from .families import Elementwise, Interval, elementwise, positive, reals
 
 # -- arithmetic -----------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ subtract = elementwise(
 )  # fmt: skip
 multiply = elementwise(
     np.multiply, "x * y", [lambda x, y, out: y, lambda x, y, out: x], domains=[reals, reals],
-    operator="*", simplify=simplify.without_one,
+    operator="*", simplify=simplify.without_one, pattern=patterns.factors,
 )  # fmt: skip
 divide = elementwise(
     np.divide, "x / y", [lambda x, y, out: 1 / y, lambda x, y, out: -out * (1 / y)],
@@ -265,6 +265,7 @@ where = _Where(
     np.where, "select(x, y, z)",
     [None, lambda c, x, y, out: np.where(c, 1.0, 0.0), lambda c, x, y, out: np.where(c, 0.0, 1.0)],
     domains=[reals, reals, reals], conditions=[0], name="where", plain=np.where,
+    pattern=patterns.chosen,
     notes="the side that is not chosen gets a zero cotangent",
 )  # fmt: skip
 

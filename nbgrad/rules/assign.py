@@ -18,14 +18,13 @@ from ..errors import (
 )
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
-from . import batching, dtypes
+from . import batching, dtypes, patterns
 from .dtypes import common_type
 from .families import Custom, Linear, sample, zeros_like
 from .forms import indexing as forms
-from .forms.indexing import HOLE
+from .forms.indexing import HOLE, filled
 from .index import (
     divided,
-    filled,
     gather,
     held,
     index_of,
@@ -108,6 +107,7 @@ assign = Linear(
     batch=batching.assigned,
     unit=True,
     form=forms.assign,
+    pattern=patterns.moved,
     reference=_written,
     spelling="`x.at[i].set(v)`",
 )
@@ -167,6 +167,7 @@ assign_at = Custom(
     batch=_batch_at,
     unit=True,
     form=forms.assign,
+    pattern=patterns.assigned,
     reference=lambda x, value, *positions, index: _written(
         x, value, index=filled(index, positions)
     ),

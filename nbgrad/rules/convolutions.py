@@ -6,6 +6,7 @@ from ..core.array import implements
 from ..core.primitive import Aval, bind, shape_of
 from ..errors import ArgumentError, EmptyError
 from ..kernels import running
+from . import patterns
 from .dtypes import held, type_of
 from .families import Bilinear, sample
 from .forms import reductions as forms
@@ -53,6 +54,7 @@ convolve_row = Bilinear(
     lambda ct, x, y: _inside(ct, np.flip(y)), lambda ct, x, y: _inside(ct, np.flip(x)),
     samples=[sample((4,), (3,)), sample((2,), (5,)), sample((1,), (3,)), sample((1,), (1,))],
     function=np.convolve, form=forms.of_rows(running.convolved), batch=_full_batch,
+    pattern=patterns.convolved,
 )  # fmt: skip
 overlap_row = Bilinear(
     "overlap", lambda x, y: np.convolve(held(x), held(y), "valid"),
@@ -60,7 +62,7 @@ overlap_row = Bilinear(
     lambda ct, x, y: _full(ct, np.flip(y)), lambda ct, x, y: np.flip(_inside(x, np.flip(ct))),
     samples=[sample((4,), (3,)), sample((5,), (2,)), sample((3,), (1,)), sample((1,), (1,))],
     reference=lambda x, y: np.convolve(x, y, "valid"), form=forms.of_rows(running.overlapped),
-    batch=_inside_batch,
+    batch=_inside_batch, pattern=patterns.overlapped,
     notes="the convolution in mode 'valid', where the second argument is not longer",
 )  # fmt: skip
 

@@ -18,6 +18,7 @@ class Draw(Primitive):
     """
 
     differentiable = False
+    is_random = True
 
     def __init__(self, name: str, kernel: Callable, fill: Callable, dtype: type, **params):
         state = np.array([7, 0])

@@ -16,11 +16,11 @@ from ..ir.naming import naming
 from ..ir.sizes import is_dynamic
 from ..kernels import index as kernels
 from ..runtime.kinds import is_a
-from . import batching
+from . import batching, patterns
 from .dtypes import common_type
 from .families import Custom, Linear, sample
 from .forms import indexing as forms
-from .forms.indexing import HOLE
+from .forms.indexing import HOLE, filled
 
 
 def is_basic(index) -> bool:
@@ -155,7 +155,8 @@ index_row = Linear(
     "index", _compute, _infer,
     _index_transpose,
     samples=_samples, notes="an index that occurs twice gets both cotangents", batch=batching.taken,
-    unit=True, form=forms.gather, spelling="`x[i]`", reference=lambda x, *, index: x[index],
+    unit=True, form=forms.gather, pattern=patterns.moved, spelling="`x[i]`",
+    reference=lambda x, *, index: x[index],
 )  # fmt: skip
 index_row.plan_class = IndexPlan
 index_row.plans = Unplanned()
@@ -167,18 +168,12 @@ scatter = Linear(
         sample((4, 3), shape=(2, 3), index=_rows),
     ],
     notes="zeros of a shape, with values added at an index: the transpose of index",
-    batch=batching.scattered, unit=True, form=forms.scatter, reference=_added,
+    batch=batching.scattered, unit=True, form=forms.scatter, pattern=patterns.scattered,
+    reference=_added,
 )  # fmt: skip
 
 
 # -- positions that are arguments -----------------------------------------------------------------
-
-
-def filled(index, positions):
-    """The index with its holes filled by positions."""
-    rest = iter(positions)
-    parts = index if isinstance(index, tuple) else (index,)
-    return tuple(np.asarray(next(rest)) if part is HOLE else part for part in parts)
 
 
 def _gather_infer(x: Aval, *positions, index) -> Aval:
@@ -221,6 +216,7 @@ gather = Custom(
     batch=_gather_batch,
     unit=True,
     form=forms.gather,
+    pattern=patterns.gathered,
     reference=lambda x, *positions, index: x[filled(index, positions)],
 )
 scatter_at = Custom(
@@ -239,6 +235,7 @@ scatter_at = Custom(
     batch=_scatter_batch,
     unit=True,
     form=forms.scatter,
+    pattern=patterns.scattered,
     reference=lambda x, *positions, shape, index: _added(
         x, shape=shape, index=filled(index, positions)
     ),

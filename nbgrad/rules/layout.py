@@ -16,7 +16,7 @@ from ..errors import ArgumentError, DimensionMismatch, DtypeError, EmptyError, r
 from ..ir.naming import tagged
 from ..kernels import reduce as kernels
 from ..kernels import shapes
-from . import batching, jacobian, simplify
+from . import batching, jacobian, patterns, simplify
 from .dtypes import FLOATS, common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -33,6 +33,7 @@ reshape = Linear(
     blocks=jacobian.each,
     unit=True,
     form=forms.reshape,
+    pattern=patterns.moved,
     simplify=simplify.of_same_shape,
     samples=[sample((2, 3), shape=(3, 2)), sample((2, 3), shape=(6,)), sample((), shape=(1, 1))],
 )
@@ -107,6 +108,7 @@ transpose = Linear(
     batch=batching.permuted,
     unit=True,
     form=forms.transpose,
+    pattern=patterns.moved,
     samples=[sample((2, 3), axes=(1, 0)), sample((2, 3, 4), axes=(2, 0, 1)), sample((), axes=())],
 )
 
@@ -142,6 +144,7 @@ broadcast_to = Linear(
     blocks=jacobian.elementwise,
     unit=True,
     form=forms.broadcast_to,
+    pattern=patterns.moved,
     simplify=simplify.of_same_shape,
     samples=[
         sample((3,), shape=(2, 3)),
@@ -189,6 +192,7 @@ concatenate = Linear(
     along="axis",
     unit=True,
     form=forms.concatenate,
+    pattern=patterns.moved,
     samples=[
         sample((2,), (3,), axis=0),
         sample((2, 3), (2, 1), axis=1),
@@ -243,6 +247,7 @@ stack_row = Linear(
     along="axis",
     unit=True,
     form=forms.stack,
+    pattern=patterns.moved,
     samples=[sample((3,), (3,), axis=0), sample((2, 3), (2, 3), axis=2), sample((), (), axis=0)],
 )
 
@@ -297,6 +302,7 @@ astype = Linear(
     along="",
     unit=True,
     form=forms.astype,
+    pattern=patterns.same,
     reference=lambda x, *, dtype: x.astype(dtype),
     spelling="`x.astype`",
     samples=[sample((2, 3), dtype="float64"), sample((), dtype="float64")],

@@ -6,6 +6,7 @@ from ..core.array import Array, implements
 from ..core.methods import require_masks
 from ..core.primitive import Aval, bind
 from ..errors import OutError
+from . import patterns
 from .dtypes import common_type
 from .families import Nondifferentiable, nondifferentiable, sample
 
@@ -61,6 +62,7 @@ class _Stopped(Nondifferentiable):
 
 stop_row = _Stopped(
     None, "x", name="stop_gradient", samples=_ones, reference=np.array,
+    pattern=patterns.nothing,
     notes="the value as it is, constant for every derivative",
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ from ..ir.sizes import is_dynamic
 from ..kernels import directions, shapes
 from ..kernels import reduce as kernels
 from ..kernels import unbroadcast as unbroadcast_kernel
-from . import batching, simplify
+from . import batching, patterns, simplify
 from .arithmetic import multiply
 from .dtypes import FLOATS, float_type, held, in_dtype, kind_of, type_of
 from .families import Custom, Linear, is_finite, sample, scaled
@@ -287,5 +287,6 @@ unbroadcast = Linear(
     batch=batching.unrepeated,
     unit=True,
     form=layout.unbroadcast,
+    pattern=patterns.unbroadcast,
     reference=_unbroadcast,
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.primitive import Aval, bind, shape_of
 from ..ir.sizes import is_dynamic
+from . import patterns
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -131,7 +132,8 @@ runs_row = Linear(
     lambda *avals, runs, axis: Aval.of(
         _shape([aval.shape for aval in avals], runs, axis), common_type(*avals)
     ),
-    _transpose, fused=_fused, along="axis", unit=True, form=forms.runs, reference=_reference,
+    _transpose, fused=_fused, along="axis", unit=True, form=forms.runs, pattern=patterns.moved,
+    reference=_reference,
     samples=[
         sample((4,), runs=((0, 1, 3, 1), (0, 2, 3, -1), (0, 0, 2, 0)), axis=0),
         sample((2, 3), (2, 1), runs=((0, 0, 2, 1), (1, 0, 1, 1), (0, 2, 1, 1)), axis=1),

@@ -11,6 +11,7 @@ from ..ir.naming import naming
 from ..ir.sizes import is_dynamic
 from ..kernels import shapes
 from ..kernels.running import running_sums
+from . import patterns
 from .dtypes import FLOATS, held, kind_of, type_of
 from .families import Linear, sample
 from .forms import reductions as forms
@@ -44,7 +45,7 @@ cumsum_row = Linear(
         sample((2, 3), axis=1, reverse=False), sample((0, 3), axis=0, reverse=False),
     ],
     notes="the transpose sums from the end (reverse=True)", along="axis", unit=True,
-    form=forms.cumsum, reference=_running,
+    form=forms.cumsum, pattern=patterns.running, reference=_running,
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from ..errors import (
 )
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
+from . import patterns
 from .dtypes import common_type, held
 from .families import Linear, sample
 from .forms import layout as forms
@@ -202,6 +203,7 @@ def _diff_fused(ct, args, *, axis):
 diff_row = Linear(
     "diff", lambda x, *, axis: np.diff(held(x), axis=axis), _diff_infer, _diff_transpose,
     fused=_diff_fused, function=np.diff, along="axis", unit=True, form=forms.diff,
+    pattern=patterns.differences,
     samples=[
         sample((3,), axis=0), sample((2, 3), axis=0), sample((2, 3), axis=1), sample((1,), axis=0)
     ],

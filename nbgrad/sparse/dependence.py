@@ -12,6 +12,8 @@ from ..core.array import Array
 from ..core.primitive import Aval
 from ..core.symbols import Symbol
 from ..static.trace.body import Body
+from ..static.trace.choice_row import cond
+from ..static.trace.loop_row import loop
 from ..static.trace.program import Program
 from . import labels
 from .labels import Pattern
@@ -81,7 +83,7 @@ class _Walk:
         if not x.primitive.registered or x.primitive.has_plain_params not in (None, True):
             return None
         args = [self.value(arg) for arg in x.args]
-        if any(arg is None for arg in args) or x.primitive.name.startswith("random_"):
+        if x.primitive.is_random or any(arg is None for arg in args):
             return None
         return np.asarray(x.primitive.evaluate(*args, **x.params)).astype(x.dtype, copy=False)
 
@@ -94,10 +96,9 @@ class _Walk:
         assert row is not None
         if all(pattern is None for pattern in given) or not row.differentiable:
             return None
-        name = row.name if row.registered else ""
-        if name == "loop":
+        if row is loop:
             return self._loop(equation, given)
-        if name == "cond":
+        if row is cond:
             return self._choice(equation, given)
         return pattern_of(Op(equation, given, lambda i: self.value(equation.args[i])))
 

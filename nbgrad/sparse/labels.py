@@ -4,7 +4,6 @@ A pattern is a `scipy.sparse.csr_array` of bools: row i holds the elements of th
 element i of a value depends, in C order. Zeros and sums of bools are "not" and "or".
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -12,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from ..errors import ArgumentError
+from ..rules.patterns import numbers as numbers
 
 Pattern: TypeAlias = Any  # scipy.sparse.csr_array, whose annotations lack most operators
 Shape: TypeAlias = tuple[int, ...]
@@ -29,11 +29,6 @@ def matrix(rows: np.ndarray, columns: np.ndarray, shape: Shape) -> Pattern:
     """A pattern with entries at these positions."""
     entries = np.ones(len(rows), bool), (rows, columns)
     return scipy.sparse.csr_array(scipy.sparse.coo_array(entries, shape=shape))
-
-
-def numbers(shape: Shape) -> np.ndarray:
-    """The numbers of the elements of an array of this shape, in C order."""
-    return np.arange(math.prod(shape)).reshape(shape)
 
 
 def taken(pattern: Pattern, rows: np.ndarray) -> Pattern:

@@ -13,6 +13,7 @@ from ..complex import is_complex
 from ..core.remade import Remade
 from ..errors import ComplexError
 from . import trees
+from .parted import map_complex
 
 
 def derived(op: str, transform: Callable, f: Callable, argnums: Any, has_aux: bool = False) -> Any:
@@ -36,7 +37,9 @@ def derived(op: str, transform: Callable, f: Callable, argnums: Any, has_aux: bo
                 "1.0 + 0.0j for 1.0, or x.astype(complex)"
             )
         out = inner(*args, **options)
-        return (conjugated(out[0]), out[1]) if has_aux else conjugated(out)
+        if has_aux:
+            return map_complex(np.conjugate, out[0]), out[1]
+        return map_complex(np.conjugate, out)
 
     return Remade(derivative, derived, op, transform, f, argnums, has_aux)
 
@@ -50,17 +53,6 @@ def complex_leaves(tree: Any) -> list[Any]:
     if isinstance(tree, (list, tuple)):
         return [leaf for item in tree for leaf in complex_leaves(item)]
     return trees.flatten(tree)[0]
-
-
-def conjugated(tree: Any) -> Any:
-    """A tree of complex arrays, conjugated."""
-    if is_complex(tree):
-        return np.conjugate(tree)
-    if isinstance(tree, dict):
-        return {name: conjugated(x) for name, x in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        return type(tree)(map(conjugated, tree))
-    return tree
 
 
 def require_real(op: str, f: Callable) -> Callable:
@@ -79,6 +71,6 @@ def complex_result(op: str) -> ComplexError:
     """The error for a complex result where a real one is needed."""
     return ComplexError(
         f"{op}: the function gave a complex result for complex arguments: return a real one, such "
-        "as np.sum(np.abs(z) ** 2), or pass holomorphic=True if it is holomorphic. For second "
-        "derivatives take the parts as arguments: f(x + 1j * y)"
+        "as np.sum(np.abs(z) ** 2), or pass holomorphic=True if it is holomorphic. Second "
+        "derivatives of a real function are those of nbgrad.hessian"
     )

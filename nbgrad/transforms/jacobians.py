@@ -15,6 +15,7 @@ from .batching import vmap
 from .direct import callee, look
 from .forward import jvp
 from .holomorphic import complex_leaves, derived, require_real
+from .parted import has_complex, parted
 from .reverse import existing, grad, gradient, positions_of, vjp
 from .transformed import Parameters, takes_argnum, transformed
 
@@ -99,11 +100,31 @@ def hessian(
     blocks: the structure of the argument, with that structure again in each place. Raises as
     `gradient`.
 
+    A complex argument z = x + i y of shape T counts as the real array of its parts, of shape
+    (2,) + T: the Hessian has the shape (2,) + T + (2,) + T, and H[0, ..., 1, ...] are the second
+    derivatives in x and y.
+
     >>> nbgrad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 3.0]))
     array([[6., 2.],
            [2., 0.]])
     """
-    return jacobian(grad(f, argnums), argnums, mode="forward")
+    positions = positions_of("hessian", argnums)
+
+    @transformed(hessian, f, argnums)
+    def hessian_of(*args, **options):
+        places = existing("hessian", argnums, positions, len(args))
+        if not any(has_complex(args[place]) for place in places):
+            return jacobian(grad(f, argnums), argnums, mode="forward")(*args, **options)
+        parts = {place: parted(args[place]) for place in places}
+
+        def of_parts(*args, **options):
+            full = [parts[k][1](x) if k in parts else x for k, x in enumerate(args)]
+            return callee(f)(*full, **options)
+
+        full = [parts[k][0] if k in parts else x for k, x in enumerate(args)]
+        return jacobian(grad(of_parts, argnums), argnums, mode="forward")(*full, **options)
+
+    return hessian_of
 
 
 @takes_argnum

@@ -166,6 +166,22 @@ def test_compiled_factors_are_lapacks():
             np.testing.assert_allclose(x, y, rtol=eps, atol=10 * eps)
 
 
+@pytest.mark.parametrize("n", [3, 40])
+def test_compiled_cholesky_factors(n):
+    """In blocks of rows, too; of one triangle; not of an indefinite matrix."""
+    z = normal(2, n, n)
+    a = z @ np.conj(np.swapaxes(z, -1, -2)) + n * np.eye(n)
+    f = nbgrad.compile(lambda a: np.linalg.cholesky(a, upper=False))
+    expected = LA.cholesky(a)
+    np.testing.assert_allclose(f(a), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(f(np.tril(a)), expected, rtol=1e-12, atol=1e-12)
+    single = f(a.astype(np.complex64))
+    assert single.dtype == np.complex64
+    np.testing.assert_allclose(single, expected, rtol=1e-4, atol=1e-4)
+    with pytest.raises(LA.LinAlgError, match="not a positive definite matrix in cholesky"):
+        f(a - 10 * n * np.eye(n))
+
+
 REALS = {
     "eigvals": lambda x, la: LA.eigvals(x),
     "eig": lambda x, la: LA.eig(x),

@@ -15,7 +15,7 @@ from ...errors import NoRuleError
 from ...ir.scalar import Expr
 from ...kernels import shapes
 from ...runtime.kinds import is_a
-from .. import batching, dtypes, jacobian, simplify
+from .. import batching, dtypes, jacobian, patterns, simplify
 from ..dtypes import FLOATS, float_type, require_real
 from ..forms import scalar
 from .arrays import zeros_like
@@ -256,5 +256,6 @@ scale = elementwise(
     name="scale",
     reference=lambda x, y: np.where((x == 0) | (y == 0), 0, x * y),
     simplify=simplify.without_one,
+    pattern=patterns.factors,
     notes="a product of derivatives with a factor 0 is 0, even beside inf and nan",
 )

@@ -1,6 +1,6 @@
 """Static forms of reading and writing by index."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,13 @@ from ..dtypes import BOOL, INT
 
 HOLE = "position"
 """Placeholder in a static index for a position that is an argument of the op."""
+
+
+def filled(index: Any, positions: Iterable) -> tuple:
+    """The index with its holes filled by positions."""
+    rest = iter(positions)
+    parts = index if isinstance(index, tuple) else (index,)
+    return tuple([np.asarray(next(rest)) if part is HOLE else part for part in parts])
 
 
 def template_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple, int, tuple]:
@@ -176,13 +183,13 @@ def _template(graph: Any, index: Any, given: Sequence[Any], shape: tuple):
     """The template with values in place of arrays: `(axes, arrays, result shape, place)`."""
     rest = iter(given)
 
-    def filled(part: Any) -> Any:
+    def known(part: Any) -> Any:
         if part is HOLE:
             value = next(rest)
             return value if value.shape else graph.reshape(value, (1,) * 0)
         return part
 
-    index = tuple(filled(p) for p in index) if isinstance(index, tuple) else filled(index)
+    index = tuple(known(p) for p in index) if isinstance(index, tuple) else known(index)
     template, out, place, joint = template_of(index, shape)
     axes: list[Any] = []
     arrays: list[Any] = []

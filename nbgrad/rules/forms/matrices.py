@@ -28,7 +28,7 @@ def _diagonals(graph: Any, symbol: Symbol, lu: Any) -> Any:
     return graph.call((count, n), symbol.dtype, (lu,), systems.diagonals, (count, n))
 
 
-def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str) -> None:
+def require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str) -> None:
     """Raise LinAlgError at run time unless the smallest number meets the condition."""
     if numbers.size:
         least = graph.reduce(MINIMUM, numbers, range(len(numbers.shape)))
@@ -37,16 +37,16 @@ def _require(graph: Any, symbol: Symbol, numbers: Any, condition: str, what: str
         graph.require(graph.map(condition, (least,), BOOL), MatrixError, message)
 
 
-def _regular(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
+def regular(graph: Any, symbol: Symbol, x: Any) -> tuple[Any, int, int]:
     """LU factors of matrices that must be regular, with their number and size."""
     lu, count, n = _factored(graph, symbol, x)
     sizes = graph.map("abs(x)", (_diagonals(graph, symbol, lu),), symbol.dtype)
-    _require(graph, symbol, sizes, "x != 0.0", "a singular")
+    require(graph, symbol, sizes, "x != 0.0", "a singular")
     return lu, count, n
 
 
 def inv(graph, symbol, x):
-    lu, count, n = _regular(graph, symbol, x)
+    lu, count, n = regular(graph, symbol, x)
     out = graph.call((count, n, n), symbol.dtype, (lu,), systems.inverted, (count, n))
     return graph.reshape(out, symbol.shape)
 
@@ -56,7 +56,7 @@ def solve(graph, symbol, x, y):
     y = graph.broadcast(graph.cast(y, symbol.dtype), (*lead, n, m))
     source = graph.untransposed(x)  # its factors serve both, as in a solution and its pullback
     base = x if source is None else source
-    lu, count, _ = _regular(graph, symbol, graph.broadcast(base, (*lead, n, n)))
+    lu, count, _ = regular(graph, symbol, graph.broadcast(base, (*lead, n, n)))
     y, sizes = graph.reshape(y, (count, n, m)), (count, n, m, int(source is not None))
     out = graph.call(y.shape, symbol.dtype, (lu, y), systems.substituted, sizes)
     return graph.reshape(out, symbol.shape)
@@ -80,7 +80,7 @@ def cholesky(graph, symbol, x):
     even = graph.map("0.5 * (x + y)", (x, graph.transpose(x, axes)), symbol.dtype)
     even = graph.reshape(even, (count, n, n))
     out = graph.call((count, n, n), symbol.dtype, (even,), systems.choleskied, (count, n))
-    _require(graph, symbol, out, "x == x", "not a positive definite")
+    require(graph, symbol, out, "x == x", "not a positive definite")
     return graph.reshape(out, symbol.shape)
 
 
@@ -101,7 +101,7 @@ def triangular(graph, symbol, a, y):
     if not unit and a.size:
         places = [*(Axis(i, 0, 1) for i in range(len(a.shape) - 1)), Axis(len(a.shape) - 2, 0, 1)]
         sizes = graph.map("abs(x)", (graph.view(a, places, a.shape[:-1]),), symbol.dtype)
-        _require(graph, symbol, sizes, "x != 0.0", "a singular")
+        require(graph, symbol, sizes, "x != 0.0", "a singular")
     a = graph.reshape(graph.broadcast(a, (*lead, n, n)), (count, n, n))
     y = graph.reshape(graph.broadcast(y, symbol.shape), (count, n, m))
     sizes = (count, n, m, int(lower), int(unit))
@@ -124,7 +124,7 @@ def banded(graph, symbol, ab, y):
         return graph.view(both, axes, (count, n, columns))
 
     pivots = graph.map("abs(x)", (part(lower, 1),), symbol.dtype)
-    _require(graph, symbol, pivots, "x != 0.0", "a singular")
+    require(graph, symbol, pivots, "x != 0.0", "a singular")
     return graph.reshape(part(width, m), symbol.shape)
 
 

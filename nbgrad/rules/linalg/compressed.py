@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.primitive import Aval, bind, shape_of
 from ...kernels import compressed_rows as kernels
+from .. import patterns
 from ..batching import spread
 from ..dtypes import INT, float_type
 from ..families import Custom, sample
@@ -71,7 +72,8 @@ def _row(
         x, y, indices, indptr = spread(size, args, batched)
         whole = [one_after_another(a) for a in (x, y)]
         out = bind(row, *whole, *blocks(size, indices, indptr, columns), columns=size * columns)
-        return np.reshape(out, (size, shape_of(out)[0] // size, *shape_of(out)[1:]))
+        length, _ = lengths(shape_of(indptr)[1] - 1, columns, shape_of(indices)[1])
+        return np.reshape(out, (size, length, *shape_of(out)[1:]))
 
     made = Custom(name, compute, infer, rule, push, form=form, batch=batch, **facts)
     return made
@@ -130,6 +132,7 @@ product_row = _row(
         sample((0,), (3,), *_NONE, columns=3),
     ],
     reference=lambda x, y, indices, indptr, *, columns: dense(indices, indptr, columns, x) @ y,
+    pattern=patterns.sparse_product("element", "column", "row"),
     spelling="`A @ x` of a sparse matrix A",
     notes="the positions of elements have no derivative",
 )  # fmt: skip
@@ -145,6 +148,7 @@ transposed_row = _row(
         sample((0,), (2,), *_NONE, columns=3),
     ],
     reference=lambda x, y, indices, indptr, *, columns: dense(indices, indptr, columns, x).T @ y,
+    pattern=patterns.sparse_product("element", "row", "column"),
     spelling="`x @ A` of a sparse matrix A",
     notes="the product with the transposed matrix",
 )  # fmt: skip
@@ -158,6 +162,6 @@ pairs_row = _row(
     samples=[
         sample((3,), (4,), *_PLACES, columns=4), sample((3, 2), (4, 2), *_PLACES, columns=4),
     ],
-    reference=_pairs_reference,
+    reference=_pairs_reference, pattern=patterns.sparse_product("row", "column", "element"),
     notes="the elements of x @ y.T at the positions of a sparse matrix: the pullback in its data",
 )  # fmt: skip

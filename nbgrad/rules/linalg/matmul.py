@@ -6,7 +6,7 @@ from ...core.array import implements
 from ...core.primitive import Aval, bind, shape_of
 from ...eager.matmul import MatmulPlan
 from ...kernels import matmul as kernels
-from .. import batching, jacobian
+from .. import batching, jacobian, patterns
 from ..dtypes import FLOATS, kind_of, type_of
 from ..families import Bilinear, sample, scaled, ufunc_primitives
 from ..forms import reductions
@@ -76,6 +76,7 @@ matmul = Bilinear(
         sample((0, 3), (3, 2)), sample((2, 0), (0, 3)), sample((8, 7), (7, 9)),
     ],
     batch=batching.product, blocks=jacobian.product, form=reductions.matmul,
+    pattern=patterns.product,
     slow="the pullback of a stack of small matrices has a transposed factor on the right, for "
     "which BLAS takes twice as long, and that of a matrix and a vector writes a matrix",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ...core.array import implements
 from ...core.primitive import Aval, bind, shape_of
 from ...errors import DimensionMismatch
-from .. import batching
+from .. import batching, patterns
 from ..dtypes import FLOATS, common_type
 from ..families import Bilinear, sample, scaled
 from ..forms import reductions as forms
@@ -83,7 +83,7 @@ row_sums = Bilinear(
         sample((3,), (3,), kept=0), sample((2, 3), (2, 3), kept=0), sample((2, 3), (2, 3), kept=1),
         sample((0, 3), (0, 3), kept=1), sample((2, 0), (2, 0), kept=1),
     ],
-    batch=_row_sums_batch, form=forms.row_sums,
+    batch=_row_sums_batch, form=forms.row_sums, pattern=patterns.dots,
     reference=lambda x, y, *, kept: np.einsum(x, range(x.ndim), y, range(x.ndim), range(kept)),
     notes="sums of products over all axes but the first `kept` of two arrays of one shape",
     slow="the value only reads both arrays, and the pullback writes two as large",

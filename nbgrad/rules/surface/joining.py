@@ -21,7 +21,7 @@ from ...errors import (
 )
 from ...kernels import shapes
 from ...runtime.kinds import is_a
-from .. import batching
+from .. import batching, patterns
 from ..dtypes import common_type, held
 from ..families import Linear, sample
 from ..forms import layout as forms
@@ -285,6 +285,7 @@ hcat_row = Linear(
     batch=_hcat_batch,
     unit=True,
     form=forms.hcat,
+    pattern=patterns.moved,
     reference=lambda *arrays: np.concatenate(
         [a if a.ndim > 1 else a.reshape(-1, 1) for a in arrays], axis=1
     ),

@@ -15,6 +15,7 @@ from ...core.symbols import noted
 from ...errors import ArgumentError, ArgumentTypeError, DimensionMismatch, require_unmasked
 from ...ir.sizes import is_dynamic
 from ...kernels import shapes
+from .. import patterns
 from ..dtypes import common_type
 from ..families import Linear, sample
 from ..forms import layout as forms
@@ -171,7 +172,7 @@ roll_row = Linear(
         sample((3,), shift=(1,), axis=(0,)), sample((2, 3), shift=(-1,), axis=(1,)),
         sample((2, 3), shift=(1, 4), axis=(0, 1)), sample((0, 3), shift=(2,), axis=(0,)),
     ],
-    function=np.roll, along="axis", unit=True, form=forms.roll,
+    function=np.roll, along="axis", unit=True, form=forms.roll, pattern=patterns.moved,
 )  # fmt: skip
 
 
@@ -199,7 +200,7 @@ flip_row = Linear(
         sample((3,), axis=(0,)), sample((2, 3), axis=(1,)), sample((2, 3), axis=(0, 1)),
         sample((), axis=()),
     ],
-    function=np.flip, along="axis", unit=True, form=forms.flip,
+    function=np.flip, along="axis", unit=True, form=forms.flip, pattern=patterns.moved,
 )  # fmt: skip
 
 

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.sparse.linalg as _plain
 
+from ...core.array import Array
 from ...core.primitive import bind, shape_of
+from ...core.symbols import noted, recording
 from ...errors import DimensionMismatch
 from ...rules.layout import given
 from ...rules.linalg.sparse_operands import parts_of
@@ -32,11 +34,16 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
         permc_spec, use_umfpack: ignored, for SciPy's signature; SuperLU solves the system.
 
     Returns x in the shape of b. Derivatives in b and in the elements of A, of any order, solve
-    with the factors of A, which are kept; the pullback solves the transposed system. Compiled
-    programs cannot call SuperLU: `nbgrad.compile` refuses the function.
+    with the factors of A, which are kept; the pullback solves the transposed system: b_bar solves
+    A.T @ b_bar = ct, and the elements of -b_bar @ x.T at the positions of A are A_bar.
+
+    In compiled programs a kernel factors A, with row exchanges as SuperLU has them. The order of
+    elimination is planned once, from the positions of the elements, which the function closes over;
+    other positions are another program. A matrix whose positions are arguments of the compiled
+    function is made dense, if it has at most 1000 rows.
 
     Raises DimensionMismatch for shapes that do not fit, np.linalg.LinAlgError for a singular
-    matrix.
+    matrix, EagerOnlyError for a larger matrix whose positions are arguments of a compiled function.
 
     >>> A = nbgrad.scipy.sparse.csr_array((np.array([2.0, 1.0, 4.0]), [0, 0, 1], [0, 1, 3]))
     >>> nbgrad.scipy.sparse.linalg.spsolve(A, np.array([2.0, 5.0]))
@@ -56,5 +63,9 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
             f"spsolve: a matrix of shape {parts.shape} and b of shape {shape}: the matrix is "
             "square, and b is a vector or a matrix with as many rows"
         )
-    places = parts.indices, parts.indptr
-    return bind(spsolve_row, parts.data, b, *places, is_turned=parts.is_turned)
+    positions = parts.indices, parts.indptr
+    known = recording.recorder is not None and not any(isinstance(x, Array) for x in positions)
+    places = tuple(map(noted, positions)) if known else None
+    return bind(
+        spsolve_row, parts.data, b, *positions, is_turned=parts.is_turned, places=places
+    )  # fmt: skip
