@@ -54,11 +54,17 @@ INTERNAL_KINDS = {
 }  # fmt: skip
 
 
-def sources():
+@pytest.fixture(scope="module")
+def statements():
+    """Files, each with its calls that have arguments, the names of what they call, and classes."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
         if name.partition("/")[0] not in PROGRAMS and name not in IN_THE_WORDS_OF_OTHERS:
-            yield name, ast.parse(path.read_text(encoding="utf-8"))
+            nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+            calls = [(x, ast.unparse(x.func)) for x in nodes if isinstance(x, ast.Call) and x.args]
+            found.append((name, calls, [x for x in nodes if isinstance(x, ast.ClassDef)]))
+    return found
 
 
 def is_coded(call: ast.Call) -> bool:
@@ -68,33 +74,31 @@ def is_coded(call: ast.Call) -> bool:
     return isinstance(call.args[0], ast.Call) and ast.unparse(call.args[0].func) == "coded"
 
 
-def test_each_exception_with_a_message_has_a_code():
+def test_each_exception_with_a_message_has_a_code(statements):
     found = []
-    for name, tree in sources():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in BUILTIN:
-                kind = ast.unparse(node.func)
-                if not is_coded(node) and kind not in INTERNAL.get(name, ()):
-                    found.append(f"{name}:{node.lineno}: {ast.unparse(node)[:80]}")
+    for name, calls, _ in statements:
+        for node, kind in calls:
+            if kind in BUILTIN and not is_coded(node) and kind not in INTERNAL.get(name, ()):
+                found.append(f"{name}:{node.lineno}: {ast.unparse(node)[:80]}")
     assert not found, "raise a class of nbgrad.errors:\n" + "\n".join(found)
 
 
-def test_each_class_of_exceptions_has_a_code_or_is_internal():
+def test_each_class_of_exceptions_has_a_code_or_is_internal(statements):
     found = set()
-    for name, tree in sources():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and not name.startswith("errors/"):
+    for name, _, classes in statements:
+        for node in classes:
+            if not name.startswith("errors/"):
                 bases = {ast.unparse(base) for base in node.bases}
                 if bases & (BUILTIN | INTERNAL_KINDS) and not bases & set(errors.__all__):
                     found.add(node.name)
     assert found <= INTERNAL_KINDS, "derive it from a class of nbgrad.errors"
 
 
-def test_each_warning_has_a_code():
+def test_each_warning_has_a_code(statements):
     known = {*errors.__all__, "warning", "RuntimeWarning", "DeprecationWarning"}
-    for name, tree in sources():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "warnings.warn":
+    for name, calls, _ in statements:
+        for node, kind in calls:
+            if kind == "warnings.warn":
                 given = {ast.unparse(part).partition("(")[0] for part in node.args}
                 assert given & known, f"{name}:{node.lineno}: pass a class of nbgrad.errors"
 

@@ -26,6 +26,7 @@ def test_drawn_programs_in_pieces(monkeypatch):
     assert not found.failures and found.counts["right"] > 20 and len(made) >= 10
 
 
+@pytest.mark.full
 def test_drawn_programs_on_threads():
     found = running.run(100, 12, checked=check_threads)
     assert not found.failures and found.counts["right"] > 6

@@ -89,6 +89,7 @@ def test_a_wrong_call_says_where_the_help_is(run):
         assert run(*arguments)[2][0].endswith(f"; {path} --help says what there is")
 
 
+@pytest.mark.full
 def test_without_a_cache_folder_each_line_says_why(tmp_path):
     (tmp_path / "file").touch()
     environment = {**os.environ, "NBGRAD_CACHE_DIR": str(tmp_path / "file")}

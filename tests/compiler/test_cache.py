@@ -269,6 +269,7 @@ def test_a_dispatcher_without_a_place_for_a_cache_is_left_alone(monkeypatch):
         numba_cache.attach(Dispatcher(), "name", "text")
 
 
+@pytest.mark.full
 def test_a_warning_made_an_error_reaches_the_user_once(fork, tmp_path):
     (tmp_path / "file").touch()
     code = f"""

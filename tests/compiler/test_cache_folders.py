@@ -143,6 +143,7 @@ def test_what_another_user_owns_is_not_used(fork, warm, what):
     assert after.loaded == (0 if what == "folder" else SIGNATURES), "files are replaced"
 
 
+@pytest.mark.full
 def test_a_loaded_file_counts_as_used(fork, tmp_path):
     assert fork(SQUARE, NBGRAD_CACHE_DIR=tmp_path).compiled == 1
     (path,) = cached(tmp_path)

@@ -59,6 +59,7 @@ def run(path: Path, cache: Path) -> tuple[int, int]:
     return stats["compiled"], stats["loaded"]
 
 
+@pytest.mark.full
 def test_kernels_of_an_archive_are_kept_by_version(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

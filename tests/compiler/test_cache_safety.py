@@ -308,6 +308,7 @@ os.dup2(other, held)
     assert list((tmp_path / "other").iterdir()) == [] and len(cached(tmp_path)) == 1
 
 
+@pytest.mark.full
 @two_accounts
 @pytest.mark.parametrize("member", ["", "listed", "first group"])
 def test_a_group_of_ones_own_may_write_above(tmp_path, monkeypatch, member):

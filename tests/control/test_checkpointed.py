@@ -230,6 +230,7 @@ def test_scratch_grows_like_the_root():
     assert stored.plan.scratch >= 8 * 1_000_000
 
 
+@pytest.mark.full
 def test_the_graph_grows_like_the_root():
     peaks = {}
     for kind, n in (("sqrt", 64), ("sqrt", 576), (None, 576)):

@@ -70,6 +70,7 @@ def two(monkeypatch):
     return rows
 
 
+@pytest.mark.full
 def test_all_of_them_make_one_report(two, tmp_path, capsys):
     code = cli.main(["run", "all", "--out", str(tmp_path)])
     told = capsys.readouterr()

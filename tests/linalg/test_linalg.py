@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from helpers.children import environment
+from helpers.daily import pairs
 from helpers.planes import check_in_a_plane
 
 import nbgrad
@@ -143,9 +144,12 @@ def test_long_products_with_toeplitz_matrices(shape):
 # -- functions of matrices ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("function", [linalg.expm, linalg.sqrtm, linalg.logm])
 @pytest.mark.parametrize(
-    "matrix", [np.eye(3), np.diag([2.0, 2.0, 3.0]), np.array([[1.0, 1.0], [0.0, 1.0]])]
+    ("function", "matrix"),
+    pairs(
+        [linalg.expm, linalg.sqrtm, linalg.logm],
+        [np.eye(3), np.diag([2.0, 2.0, 3.0]), np.array([[1.0, 1.0], [0.0, 1.0]])],
+    ),
 )
 def test_equal_eigenvalues_are_no_trouble(function, matrix):
     """Also where there are fewer eigenvectors than rows."""

@@ -196,6 +196,7 @@ print(run(2.0), sum(run.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(PLAIN_PYTHON, reason="there is no cache without Numba")
 def test_a_users_cached_function_calls_the_program_of_its_own_process(tmp_path):
     """What it called may be another program, or close over other numbers, in the next process."""

@@ -10,7 +10,7 @@ import nbgrad
 from nbgrad.errors import TraceError
 
 
-@pytest.mark.parametrize("mode", daily(lengths.MODES, 2))
+@pytest.mark.parametrize("mode", daily(lengths.MODES, 1))
 def test_a_program_for_named_sizes_decides_as_the_function_does(mode):
     code = f"from helpers.static import lengths; result = lengths.faults({mode!r})"
     assert run(code, NUMBA_DISABLE_JIT="1").result == {}

@@ -86,6 +86,7 @@ def test_every_way_of_calling(rng, kind, way):
     close(WAYS[way](f, arguments), both(*arguments), RTOL)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(PLAIN_PYTHON, reason="starts itself")
 def test_every_way_of_calling_in_plain_python():
     answer = subprocess.run(
