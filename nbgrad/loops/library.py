@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..adjoints.build import INT
-from ..adjoints.products import PRODUCT, SIZES, with_calls
+from ..adjoints.library import SIZES, with_calls
 from ..compiler.front.functions import function_of
+from ..ir.library import FOURIER, LIBRARY
 from ..ir.statements import Call, Function, Pointer
 from ..ir.walk import with_inner
 
@@ -29,9 +30,12 @@ def _statement(each: Any) -> Any:
         return with_inner(each, _changed)
     if isinstance(each.function, Function):
         return replace(each, function=with_library(each.function))
-    if each.function != PRODUCT:
+    if each.function not in LIBRARY:
         return each
-    return replace(each, function=_product(each.pointers[0].dtype, len(each.arguments)))
+    dtype = each.pointers[0].dtype
+    if each.function == FOURIER:
+        return replace(each, function=_transform(dtype))
+    return replace(each, function=_product(dtype, len(each.arguments)))
 
 
 @cache
@@ -41,3 +45,11 @@ def _product(dtype: np.dtype, count: int) -> Function:
     function = added_product if count == SIZES else series_of_products
     found = function_of(function, (*[Pointer(dtype)] * 3, *[INT] * (count - 3)))
     return replace(found, attributes=found.attributes | {"noalias"})
+
+
+@cache
+def _transform(dtype: np.dtype) -> Function:
+    from ..kernels.fourier_plans import added_transform
+
+    found = function_of(added_transform, (*[Pointer(dtype)] * 4, *[INT] * 6))
+    return replace(found, attributes=found.attributes | {"noalias", "noinline"})
