@@ -4,7 +4,7 @@ The sweeps write calls for the loops. The adjoint of a product is two products, 
 transform one transform.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..ir.library import DFT, FOURIER, HALF_TO_REAL, PRODUCT, REAL_TO_HALF
 from ..ir.statements import Address, Call, For, Literal
 from ..ir.walk import with_inner
 
-__all__ = ["SIZES", "adjoints_of_call", "tangents_of_call", "with_calls"]
+__all__ = ["SIZES", "adjoints_of_call", "call_without", "tangents_of_call", "with_calls"]
 
 SIZES = 12
 """The number of arguments of one product."""
@@ -38,6 +38,14 @@ def tangents_of_call(call: Call, dot: Shadow) -> list[Call]:
     """The calls that add to the tangent of the result; `dot` gives the tangent of a buffer, or
     None."""
     return _OF[call.function][1](call.arguments, dot)
+
+
+def call_without(call: Call, buffers: Collection[Any]) -> Call | None:
+    """The call without results in these buffers; None for one that has no others."""
+    if call.function == PRODUCT:
+        return None if call.arguments[0].buffer in buffers else call
+    found = _transform(*_parts(call.arguments, lambda x: None if x in buffers else x))
+    return found[0] if found else None
 
 
 def _of(x: Address, shadow: Shadow) -> Address | None:

@@ -13,8 +13,9 @@ rounds, the distances of the addresses of two rounds, and of the sizes."""
 FOURIER = "fourier"
 """y += F x along the middle axis of contiguous arrays of rows x n x inner numbers, not normalised.
 The arguments are the addresses of the real and the imaginary parts of y and of x, which of these
-four there are (bits, the first one is 1), the kind, rows, n, inner, and the weight of those numbers
-of half a spectrum that stand for two. Another address stands for a part that there is not."""
+four there are (bits, the first one is 1), the kind, rows, n, inner, the weight of those numbers of
+half a spectrum that stand for two, and 1, or 0 where y is set. Another address stands for a part
+that there is not."""
 LIBRARY = frozenset([PRODUCT, FOURIER])
 
 DFT, REAL_TO_HALF, HALF_TO_REAL = range(3)

@@ -48,49 +48,71 @@ def _plan(kind, n, inner, single):
     return _found(table[0], kind, n, inner, single)
 
 
-def added_transform(yr, yi, xr, xi, there, kind, rows, n, inner, weight):
-    """y += F x, as `ir/library.py` says."""
+def added_transform(yr, yi, xr, xi, there, kind, rows, n, inner, weight, adds):
+    """y += F x, or y = F x, as `ir/library.py` says."""
     half = n // 2 + 1
     size_in = (half if kind == HALF_TO_REAL else n) * inner
     size = (half if kind == REAL_TO_HALF else n) * inner
     if rows * size * size_in == 0:
         return
+    is_real = kind == DFT and there & 12 != 12
     single = 0 if dtype_of(yr) is DOUBLE else 1
-    here = _plan(kind, n, inner, single)
+    here = _plan(REAL_TO_HALF if is_real else kind, n, inner, single)
     if here == 0:
         raise MemoryError("no memory for a Fourier transform")
     words = at_i8(here)
-    steps, factors, room, chunk = at_i8(words[4]), words[5], words[6], words[7]
-    space = np.empty(size_in + 2 * size + room)
+    room, chunk = words[6], words[7]
+    blank = 0 if is_real or kind == REAL_TO_HALF or there & 12 == 12 else size_in
+    space = np.empty(blank + 2 * size + room)
     place = address(pointer(space))
     if dtype_of(yr) is DOUBLE:
-        _rows(yr, yi, xr, xi, at_f8(place), steps, at_f8(factors), there, kind, rows, n, inner,
-              chunk, weight, size_in, size)  # fmt: skip
+        _rows(yr, yi, xr, xi, at_f8(place), at_i8(words[4]), at_f8(words[5]), there, kind, is_real,
+              rows, n, inner, chunk, weight, adds, blank, size_in, size)  # fmt: skip
     else:
-        _rows(yr, yi, xr, xi, at_f4(place), steps, at_f4(factors), there, kind, rows, n, inner,
-              chunk, weight, size_in, size)  # fmt: skip
+        _rows(yr, yi, xr, xi, at_f4(place), at_i8(words[4]), at_f4(words[5]), there, kind, is_real,
+              rows, n, inner, chunk, weight, adds, blank, size_in, size)  # fmt: skip
     if words[8] != 0:
         _given_back(_table()[1], here)
 
 
 @device
-def _rows(yr, yi, xr, xi, space, steps, factors, there, kind, rows, n, inner, chunk, weight,
-          size_in, size):  # fmt: skip
-    """One row after the other, by way of scratch space: zeros for a part that there is not, the
-    parts of a result."""
-    first, last = shift(space, size_in), shift(space, size_in + size)
-    work = shift(space, size_in + 2 * size)
-    if there & 12 != 12:
-        for i in range(size_in):
-            space[i] = 0.0
+def _rows(yr, yi, xr, xi, space, steps, factors, there, kind, is_real, rows, n, inner, chunk,
+          weight, adds, blank, size_in, size):  # fmt: skip
+    """One row after the other. Scratch space has zeros for a part that there is not, and the parts
+    of a result that is added or not wanted."""
+    first, last = shift(space, blank), shift(space, blank + size)
+    work = shift(space, blank + 2 * size)
+    for i in range(blank):
+        space[i] = 0.0
     for row in range(rows):
-        ar = shift(xr, row * size_in) if there & 4 != 0 else space
-        ai = shift(xi, row * size_in) if there & 8 != 0 else space
-        run(ar, ai, first, last, work, steps, factors, kind, 1, n, inner, chunk, weight)
-        if there & 1 != 0:
-            _add(shift(yr, row * size), first, size)
-        if there & 2 != 0:
-            _add(shift(yi, row * size), last, size)
+        ar, ai = shift(xr, row * size_in), shift(xi, row * size_in)
+        br, bi = shift(yr, row * size), shift(yi, row * size)
+        to_r = br if adds == 0 and there & 1 != 0 else first
+        to_i = bi if adds == 0 and there & 2 != 0 else last
+        if is_real and there & 4 != 0:
+            _of_real(ar, to_r, to_i, work, steps, factors, n, inner, chunk)
+        elif is_real:  # i times the spectrum
+            _of_real(ai, to_i, to_r, work, steps, factors, n, inner, chunk)
+            for i in range(size):
+                to_r[i] = -to_r[i]
+        else:
+            ar = ar if there & 4 != 0 or blank == 0 else space
+            ai = ai if there & 8 != 0 or blank == 0 else space
+            run(ar, ai, to_r, to_i, work, steps, factors, kind, 1, n, inner, chunk, weight)
+        if adds != 0 and there & 1 != 0:
+            _add(br, first, size)
+        if adds != 0 and there & 2 != 0:
+            _add(bi, last, size)
+
+
+@device
+def _of_real(x, yr, yi, work, steps, factors, n, inner, chunk):
+    """The whole spectrum of real numbers."""
+    run(x, x, yr, yi, work, steps, factors, REAL_TO_HALF, 1, n, inner, chunk, 1)
+    for k in range(n // 2 + 1, n):
+        at, source = k * inner, (n - k) * inner
+        for q in range(inner):
+            yr[at + q], yi[at + q] = yr[source + q], -yi[source + q]
 
 
 @device

@@ -202,7 +202,7 @@ def _add_transform(
     some = next(x for x in parts if x is not None)
     addresses = [address_of(some if x is None else x) for x in parts]
     sizes = [emit.cast(x, INT).operand for x in (rows, n, inner)]
-    numbers = [Literal(there, INT), Literal(kind, INT), *sizes, Literal(weight, INT)]
+    numbers = [Literal(there, INT), Literal(kind, INT), *sizes, Literal(weight, INT), Literal(1, INT)]
     loop = emit.body[-1]
     assert isinstance(loop, For)
     emit.body[-1] = replace(loop, call=Call(FOURIER, (*addresses, *numbers)))
