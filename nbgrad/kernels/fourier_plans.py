@@ -63,25 +63,26 @@ def added_transform(yr, yi, xr, xi, there, kind, rows, n, inner, weight, adds):
     words = at_i8(here)
     room, chunk = words[6], words[7]
     blank = 0 if is_real or kind == REAL_TO_HALF or there & 12 == 12 else size_in
-    space = np.empty(blank + 2 * size + room)
+    aside = 0 if adds == 0 and there & 3 == 3 else size
+    space = np.empty(blank + 2 * aside + room)
     place = address(pointer(space))
     if dtype_of(yr) is DOUBLE:
         _rows(yr, yi, xr, xi, at_f8(place), at_i8(words[4]), at_f8(words[5]), there, kind, is_real,
-              rows, n, inner, chunk, weight, adds, blank, size_in, size)  # fmt: skip
+              rows, n, inner, chunk, weight, adds, blank, aside, size_in, size)  # fmt: skip
     else:
         _rows(yr, yi, xr, xi, at_f4(place), at_i8(words[4]), at_f4(words[5]), there, kind, is_real,
-              rows, n, inner, chunk, weight, adds, blank, size_in, size)  # fmt: skip
+              rows, n, inner, chunk, weight, adds, blank, aside, size_in, size)  # fmt: skip
     if words[8] != 0:
         _given_back(_table()[1], here)
 
 
 @device
 def _rows(yr, yi, xr, xi, space, steps, factors, there, kind, is_real, rows, n, inner, chunk,
-          weight, adds, blank, size_in, size):  # fmt: skip
+          weight, adds, blank, aside, size_in, size):  # fmt: skip
     """One row after the other. Scratch space has zeros for a part that there is not, and the parts
     of a result that is added or not wanted."""
-    first, last = shift(space, blank), shift(space, blank + size)
-    work = shift(space, blank + 2 * size)
+    first, last = shift(space, blank), shift(space, blank + aside)
+    work = shift(space, blank + 2 * aside)
     for i in range(blank):
         space[i] = 0.0
     for row in range(rows):

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from ..compiler.definitions import answer_types, holder, of_device, of_python, overloaded
+from ..compiler.front.array_calls import FUNCTIONS
 from ..compiler.front.binding import python_function
 from ..compiler.front.scalars import other_row
 from ..errors import ArgumentError
 from ..static.function import StaticFunction
 from ..transforms.custom import CustomRule
 from ..transforms.elementwise import UserElementwise
+from .in_numba import of_arrays
 from .rows import found
 
 __all__: list[str] = []
@@ -34,7 +36,9 @@ def _type_of(value: Any) -> Any:
     if home == "nbgrad.kernels.random." and hasattr(value, "attributes"):
         return of_device(value)
     if home == "nbgrad.random." or (_is_of_numbers(value, home) and other_row(value, False)):
-        return overloaded(value, found)
+        return overloaded(value, found, of_arrays)
+    if home == "numpy.fft." and value in FUNCTIONS:
+        return overloaded(value, found, of_arrays)
     return holder(value) if home.startswith("nbgrad.stats.") else None
 
 
