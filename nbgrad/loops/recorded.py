@@ -5,16 +5,18 @@ lowered as in a compiled program. Lengths that the call needs to be equal are fo
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..compiler.front.arrays import assign, is_array
-from ..compiler.front.calls import record_arrays
+from ..compiler.front.array_table import shape_from
+from ..compiler.front.arrays import assign, is_array, number, require_same
+from ..compiler.front.calls import not_read, record_arrays
 from ..compiler.front.complex_calls import has_complex
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
-from ..compiler.front.values import Array, Known, Method, Value
+from ..compiler.front.values import INT, Array, Known, Method, Number, Value, rebuilt
 from ..core.array import functions
 from .given import Given
 
@@ -36,6 +38,8 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
     if not any(map(_has_array, every)) or any(map(has_complex, every)):
         return None
     home = str(getattr(function, "__module__", None) or "")
+    if f"{home}.".startswith("nbgrad.random."):
+        return _drawn
     whole = getattr(function, "__self__", None)
     try:
         known = function in functions or isinstance(whole, np.ufunc) or function in _WRITING
@@ -74,6 +78,31 @@ def _called(
         return found
     assign(emit, first, found)
     return Known(None)
+
+
+@not_read
+def _drawn(
+    emit: FunctionBuilder, function: Any, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    """A draw of random numbers: integers among the arguments are lengths."""
+    state, *rest = [_with_lengths(emit, x) for x in operands]
+    named = {name: _with_lengths(emit, x) for name, x in named.items()}
+    return _called(emit, function, [_state(emit, state), *rest], named)
+
+
+def _with_lengths(emit: FunctionBuilder, value: Value) -> Value:
+    if isinstance(value, tuple):
+        return rebuilt(value, [_with_lengths(emit, x) for x in value])
+    is_integer = isinstance(value, Number) and value.dtype.kind in "iu"
+    return shape_from(emit, value)[0] if is_integer else value
+
+
+def _state(emit: FunctionBuilder, value: Value) -> Value:
+    """The state of random numbers: two integers."""
+    if not isinstance(value, Array) or len(value.shape) != 1 or value.place.dtype != INT:
+        raise Unsupported("a draw whose first argument is not a state: start with random.key")
+    require_same(emit, value.shape[0], number(2))
+    return replace(value, shape=(number(2),))
 
 
 def _copying(function: Callable) -> Callable:
