@@ -4,6 +4,8 @@ A call of a function of NumPy or nbgrad is recorded on symbols whose lengths are
 lowered as in a compiled program. Lengths that the call needs to be equal are found by trying.
 """
 
+import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ..compiler.front.array_table import shape_from
-from ..compiler.front.arrays import assign, is_array, number, require_same
+from ..compiler.front.arrays import assign, is_array, number, require
 from ..compiler.front.calls import not_read, record_arrays
 from ..compiler.front.complex_calls import has_complex
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
-from ..compiler.front.values import INT, Array, Known, Method, Number, Value, rebuilt
+from ..compiler.front.values import DOUBLE, INT, Array, Known, Method, Number, Value, rebuilt
 from ..core.array import functions
 from .given import Given
 
@@ -84,24 +86,31 @@ def _called(
 def _drawn(
     emit: FunctionBuilder, function: Any, operands: Sequence[Value], named: Mapping[str, Value]
 ) -> Value:
-    """A draw of random numbers: integers among the arguments are lengths."""
-    state, *rest = [_with_lengths(emit, x) for x in operands]
-    named = {name: _with_lengths(emit, x) for name, x in named.items()}
-    return _called(emit, function, [_state(emit, state), *rest], named)
+    """A draw of random numbers."""
+    names = list(inspect.signature(function).parameters)
+    lengths = {"shape", *(["a", "x"] if function.__name__ in ("choice", "permutation") else [])}
+    given = dict(zip(names, operands, strict=False)) | dict(named)
+    for name, value in given.items():
+        given[name] = _number(emit, value, name in lengths)
+    first = given.pop(names[0], Known(None))
+    return _called(emit, function, [_state(emit, first)], given)
 
 
-def _with_lengths(emit: FunctionBuilder, value: Value) -> Value:
+def _number(emit: FunctionBuilder, value: Value, is_length: bool) -> Value:
+    """An integer as a length, or as the float that a parameter is."""
     if isinstance(value, tuple):
-        return rebuilt(value, [_with_lengths(emit, x) for x in value])
-    is_integer = isinstance(value, Number) and value.dtype.kind in "iu"
-    return shape_from(emit, value)[0] if is_integer else value
+        return rebuilt(value, [_number(emit, x, is_length) for x in value])
+    if not isinstance(value, Number) or value.dtype.kind not in "iu":
+        return value
+    return shape_from(emit, value)[0] if is_length else emit.settled(emit.cast(value, DOUBLE))
 
 
 def _state(emit: FunctionBuilder, value: Value) -> Value:
     """The state of random numbers: two integers."""
     if not isinstance(value, Array) or len(value.shape) != 1 or value.place.dtype != INT:
         raise Unsupported("a draw whose first argument is not a state: start with random.key")
-    require_same(emit, value.shape[0], number(2))
+    are_two = emit.operation(operator.eq, value.shape[0], number(2))
+    require(emit, are_two, "the state of random numbers has two elements: start with random.key")
     return replace(value, shape=(number(2),))
 
 

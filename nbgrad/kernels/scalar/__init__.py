@@ -30,6 +30,7 @@ from .gaussian import erf, erfc, erfcx, log_ndtr, ndtr
 from .incomplete import (
     beta_parts,
     betaincinv,
+    binomial_quantile,
     gamma_parts,
     gammaincinv,
     poisson_quantile,
@@ -107,6 +108,7 @@ __all__ = [
     "beta_parts",
     "betainc",
     "betaincinv",
+    "binomial_quantile",
     "betaln",
     "boxcox",
     "boxcox1p",
