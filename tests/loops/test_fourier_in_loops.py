@@ -1,15 +1,20 @@
 """`np.fft` in functions with loops: values of NumPy, derivatives of tracked arrays, compiled code."""
 
+from dataclasses import replace
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+from checkers import arithmetic
+from checkers.functions import runnable
 from helpers.daily import daily
 
 import nbgrad
+from nbgrad.adjoints.library import with_calls
 from nbgrad.errors import LoopError
 from nbgrad.kernels import fourier_plans
+from nbgrad.loops.calls import Bound
 
 F = np.fft
 RNG = np.random.default_rng(0)
@@ -166,3 +171,23 @@ def test_lengths_that_are_refused():
     for call in (f, nbgrad.grad(f)):
         with pytest.raises(ValueError, match="needs 1 number or more"):
             call(Z, 0)
+
+
+def spectra(x, z):
+    half = F.rfft(x, axis=0) * 2.0
+    return F.irfft(half, 5, axis=0)[:, 0] + F.ifft(F.fft(z)).imag[1]
+
+
+def test_the_loops_do_what_the_calls_do():
+    """The loops that are analysed, and the calls that are run, in an interpreter."""
+    x, z = X[:, 0, :2].copy(), Z[0, 0]
+    signature = Bound(nbgrad.njit(spectra), (x, z), {}).signature
+    calls = replace(signature.primal, body=with_calls(signature.primal.body))
+    for function in (signature.primal, calls):
+        result = {}
+        given = {i: v for i, v in enumerate(x.ravel())}
+        parts = [dict(enumerate(p)) for p in (z.real, z.imag)]
+        passed = [given, *x.shape, parts[0], len(z), parts[1], len(z), result, 5]
+        arithmetic.begin(10**6)
+        runnable(function)(*passed)
+        assert np.allclose([result[i] for i in range(5)], spectra(x, z))
