@@ -28,9 +28,9 @@ from .dots import dots
 from .fusion import Around
 from .integers import Integers
 from .lengths import Shapes
+from .library import SIZES
 from .partials import only_computes
 from .positions import Positions
-from .library import SIZES
 from .split_products import Product, Split, is_one
 
 __all__ = ["with_products_apart"]

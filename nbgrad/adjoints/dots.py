@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ir.affine import ZERO, variable
+from ..ir.library import PRODUCT
 from ..ir.reductions import SUM
 from ..ir.scalar import Apply
 from ..ir.statements import (

@@ -24,11 +24,11 @@ from .increments import with_increments
 from .inline import inlined
 from .joint_reversal import Fused, fusible
 from .lengths import known_lengths, shapes_of, with_made
+from .library import adjoints_of_call
 from .once import first_stores, made_once
 from .partials import is_dear
 from .positions import Access, Positions
 from .preaccumulate import preaccumulated
-from .library import adjoints_of_call
 from .record import Record
 from .rounds import Rounds
 from .row_lengths import RowLengths, row_lengths

@@ -86,7 +86,9 @@ class Split:
 
     def _of_product(self) -> list[Any]:
         """The arguments of the product but c. Steps along an axis of length 1 are 0."""
-        _, a, b, *sizes = self._product.nest.call.arguments
+        call = self._product.nest.call
+        assert call is not None
+        _, a, b, *sizes = call.arguments
         m, n, k = map(is_one, sizes[:3])
         pairs = zip((m, n, m, k, k, n), sizes[3:], strict=True)
         steps = [_ZERO if is_short else x for is_short, x in pairs]

@@ -15,8 +15,8 @@ from ..ir.walk import inner, with_inner
 from .build import BOOL, INT, copy, defined_names, in_order, literal, operation, renamed
 from .checkpoints import Checkpoints
 from .layout import Nest, Nests
-from .nests import affine
 from .library import with_calls
+from .nests import affine
 from .record import Block, Record
 from .skips import computing, skipped, skipped_loop
 from .sweep_pieces import Pieces

@@ -61,8 +61,8 @@ from .build import (
     unused,
 )
 from .inline import inlined
-from .partials import OPERANDS
 from .library import tangents_of_call
+from .partials import OPERANDS
 from .simplify import Simplified
 
 __all__ = ["tangents"]

@@ -12,10 +12,10 @@ import numba
 from numba.core import errors, types
 
 from ..errors import coded
+from .front.argument_types import Constant, kind_of, kind_of_any
 from .front.binding import stand_in
 from .front.calls import call
 from .front.emit import FunctionBuilder
-from .front.argument_types import Constant, kind_of, kind_of_any
 from .front.functions import Entry, written
 from .front.scalars import other_row
 from .front.syntax import Unsupported
@@ -89,7 +89,7 @@ def overloaded(function: Any, find: Callable[[str], Any], of_arrays: Callable | 
 def _definition(
     function: Any, find: Callable, operands: Sequence[Any], named: Mapping[str, Any],
     of_arrays: Callable | None,
-) -> Callable:
+) -> Callable:  # fmt: skip
     """The Python function that Numba compiles for a call with arguments of these types."""
     given = [*operands, *named.values()]
     names = [*(f"x{i}" for i in range(len(operands))), *named]

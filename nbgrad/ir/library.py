@@ -1,7 +1,7 @@
 """Library functions that stand for loops.
 
-The front end writes a product of matrices, or a Fourier transform, as a nest of loops. The outermost
-loop holds the call that does the same: all analyses read the loops, and code is the call.
+The front end writes a product of matrices, or a Fourier transform, as a nest of loops. The
+outermost loop holds the call that does the same: all analyses read the loops, and code is the call.
 """
 
 __all__ = ["DFT", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF"]

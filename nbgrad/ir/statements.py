@@ -115,8 +115,8 @@ class For:
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
     `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`;
     `ends` are the addresses behind the buffers that the body makes again: `adjoints/ends.py`.
-    A `parallel` loop is one of `prange`. `call` is the call of a library function that does the same
-    as the loop and may replace it: see `adjoints/library.py`.
+    A `parallel` loop is one of `prange`. `call` is a call of a library function that may
+    replace the loop: see `adjoints/library.py`.
     """
 
     axis: Any

@@ -38,9 +38,7 @@ def _joined(real, imag, dtype):
     return out
 
 
-def of_arrays(
-    function: Callable, operands: Sequence[Any], named: Mapping[str, Any]
-) -> Callable:
+def of_arrays(function: Callable, operands: Sequence[Any], named: Mapping[str, Any]) -> Callable:
     """The Python function that Numba compiles for a call with these types. Raises Unsupported for a
     call that our front end does not take."""
     given = [*operands, *named.values()]

@@ -95,17 +95,17 @@ def choice_of_few(state, a, shape=(), replace=False):
     return after, order[:shape]
 
 
-def normal_vector(state, shape=(), mean=0.0, cov=1.0):
+def normal_vector(state, shape=(), mean: Any = 0.0, cov: Any = 1.0):
     after, z = normal_array(state, mean.shape[0])
     return after, mean + np.linalg.cholesky(cov) @ z
 
 
-def normal_vectors(state, shape=(), mean=0.0, cov=1.0):
+def normal_vectors(state, shape=(), mean: Any = 0.0, cov: Any = 1.0):
     after, z = normal_array(state, (shape, mean.shape[0]))
     return after, mean + z @ np.linalg.cholesky(cov).T
 
 
-def arrays_of_normal_vectors(state, shape=(), mean=0.0, cov=1.0):
+def arrays_of_normal_vectors(state, shape=(), mean: Any = 0.0, cov: Any = 1.0):
     count = 1
     for n in shape:
         count *= n

@@ -35,7 +35,9 @@ def _type_of(value: Any) -> Any:
         return of_python(value)
     if home == "nbgrad.kernels.random." and hasattr(value, "attributes"):
         return of_device(value)
-    if home.startswith("nbgrad.random.") or (_is_of_numbers(value, home) and other_row(value, False)):
+    if home.startswith("nbgrad.random.") or (
+        _is_of_numbers(value, home) and other_row(value, False)
+    ):
         return overloaded(value, found, of_arrays)
     if home == "numpy.fft." and value in FUNCTIONS:
         return overloaded(value, found, of_arrays)

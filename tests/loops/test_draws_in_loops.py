@@ -122,7 +122,7 @@ def test_errors_are_those_of_plain_calls():
     for call in (f, nbgrad.grad(f, 1), numba.njit(lambda s, a: f(s, a))):
         with pytest.raises(ValueError, match=r"random\.gamma: a must be positive"):
             call(K, -1.0)
-    with pytest.raises(ValueError, match="two elements: start with random.key"):
+    with pytest.raises(ValueError, match=r"two elements: start with random\.key"):
         f(np.arange(3), 1.0)
     with pytest.raises(LoopError, match="is not a state"):
         nbgrad.grad(nbgrad.njit(lambda x: random.gamma(x, 3)[1].sum()))(np.ones(2))

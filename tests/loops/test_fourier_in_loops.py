@@ -1,4 +1,4 @@
-"""`np.fft` in functions with loops: values of NumPy, derivatives of tracked arrays, compiled code."""
+"""`np.fft` in functions with loops: NumPy's values, derivatives of tracked arrays, other code."""
 
 from dataclasses import replace
 from typing import Any
@@ -92,7 +92,7 @@ def test_numba_compiles_them(program):
 
 @nbgrad.njit
 def smooth(z):
-    return F.ifft(F.fft(z) * np.exp(-F.fftfreq(len(z)) ** 2)).real
+    return F.ifft(F.fft(z) * np.exp(-(F.fftfreq(len(z)) ** 2))).real
 
 
 def test_every_transformation():
@@ -147,11 +147,12 @@ def test_plans_above_the_bound_are_lent(monkeypatch):
     assert not fourier_plans._lent
 
 
+NORM: Any = "none"
 REFUSED: dict[str, Any] = {
     "axis that is not a constant: write it out": lambda z, k: F.fft(z, axis=k),
     "axes that is not a constant": lambda z, k: F.fftn(z, axes=(0, k)),
     "axis 3 of an array of 3 axes": lambda z, k: F.fft(z, axis=3),
-    "norm='none' must be": lambda z, k: F.fft(z, norm="none"),
+    "norm='none' must be": lambda z, k: F.fft(z, norm=NORM),
     "rfft of a complex array: take its real part": lambda z, k: F.rfft(z),
     "axis -1 of an array of 0 axes": lambda z, k: F.fft(z[0, 0, 0]),
 }
@@ -181,7 +182,8 @@ def spectra(x, z):
 def test_the_loops_do_what_the_calls_do():
     """The loops that are analysed, and the calls that are run, in an interpreter."""
     x, z = X[:, 0, :2].copy(), Z[0, 0]
-    signature = Bound(nbgrad.njit(spectra), (x, z), {}).signature
+    compiled: Any = nbgrad.njit(spectra)
+    signature = Bound(compiled, (x, z), {}).signature
     calls = replace(signature.primal, body=with_calls(signature.primal.body))
     for function in (signature.primal, calls):
         result = {}

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from .array_table import function_row, known_of, shape_from
-from .arrays import is_array, is_one, lazy, number, require, shape_of
+from .arrays import is_array, is_one, lazy, require, shape_of
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .transforms import Parts, from_half, joined, parts_along, spectrum, to_half
+from .transforms import Parts, from_half, half_of, joined, parts_along, spectrum, to_half
 from .values import DOUBLE, INT, KNOWN_0, KNOWN_1, Known, Lazy, Number, Value
 
 __all__: list[str] = []
 
 _LAST, _LAST_TWO, _NONE = Known(-1), Known((-2, -1)), Known(None)
+_ONE = Known(1.0)
 _SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
@@ -117,26 +118,31 @@ def _full(
     inverse: bool,
 ) -> Value:  # fmt: skip
     """Complex transforms along axes, the last one first."""
-    lengths = []
-    for axis, n in reversed(list(zip(axes, s, strict=True))):
-        parts = spectrum(emit, _given(emit, name, a, axis, n), axis, inverse)
-        lengths.append(parts.shape[axis])
-        a = joined(emit, parts, None)
-    return joined(emit, parts, _scale(emit, norm, lengths)) if lengths else a
+    (last, n), *others = reversed(list(zip(axes, s, strict=True)))
+    parts = spectrum(emit, _given(emit, name, a, last, n), last, inverse)
+    return _others(emit, name, parts, others, [parts.shape[last]], norm, inverse)
+
+
+def _others(
+    emit: FunctionBuilder, name: str, parts: Parts, others: Sequence[Any], lengths: list[Number],
+    norm: str, inverse: bool,
+) -> Value:  # fmt: skip
+    """Complex transforms along further axes; `lengths` are those of the transforms before."""
+    for axis, n in others:
+        inner = _given(emit, name, joined(emit, parts, None), axis, n)
+        parts = spectrum(emit, inner, axis, inverse)
+        lengths = [*lengths, parts.shape[axis]]
+    return joined(emit, parts, _scale(emit, norm, lengths))
 
 
 def _half(
     emit: FunctionBuilder, name: str, a: Value, s: Sequence[Any], axes: Sequence[int], norm: str
 ) -> Value:
     """The half along the last axis, then complex transforms along the others."""
-    x = _real(name, _given(emit, name, a, axes[-1], s[-1]))
-    lengths = [x.shape[axes[-1]]]
-    parts = to_half(emit, x, axes[-1])
-    for axis, n in reversed(list(zip(axes[:-1], s[:-1], strict=True))):
-        inner = _given(emit, name, joined(emit, parts, None), axis, n)
-        parts = spectrum(emit, inner, axis, False)
-        lengths.append(parts.shape[axis])
-    return joined(emit, parts, _scale(emit, norm, lengths))
+    (last, n), *others = reversed(list(zip(axes, s, strict=True)))
+    x = _real(name, _given(emit, name, a, last, n))
+    parts = to_half(emit, x, last)
+    return _others(emit, name, parts, others, [x.shape[last]], norm, False)
 
 
 def _from(
@@ -156,10 +162,7 @@ def _from(
         _require_some(emit, name, n)
         half = None
     else:
-        half = emit.operation(
-            operator.add, emit.operation(operator.floordiv, n, Known(2)), KNOWN_1
-        )
-        half = Number(emit.typed(half).operand, INT, True)
+        half = half_of(emit, n)
     out = from_half(emit, _given(emit, name, a, last, half), last, n)
     return joined(emit, out, _scale(emit, norm, [*lengths, n]))
 
@@ -279,7 +282,7 @@ def _frequencies(function: Any, is_half: bool) -> None:
     name = function.__name__
 
     @function_row(function)
-    def frequencies(emit: FunctionBuilder, n: Value, d: Value = Known(1.0)) -> Value:
+    def frequencies(emit: FunctionBuilder, n: Value, d: Value = _ONE) -> Value:
         count = _length(emit, name, n)
         if count is None:
             raise Unsupported(f"np.fft.{name} of None numbers")
@@ -289,9 +292,7 @@ def _frequencies(function: Any, is_half: bool) -> None:
         positive = emit.settled(emit.operation(operator.floordiv, up, Known(2)))
         length = count
         if is_half:
-            half = emit.operation(operator.floordiv, count, Known(2))
-            half = emit.operation(operator.add, half, KNOWN_1)
-            length = Number(emit.typed(half).operand, INT, True)
+            length = half_of(emit, count)
 
         def element(at: Sequence[Value]) -> Value:
             k = at[0]

@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +18,10 @@ from .arrays import (
     in_memory,
     lazy,
     nest,
-    number,
     position_of,
-    shape_of,
 )
 from .elementwise import dtype_of_elements
 from .emit import FunctionBuilder, address_of
-from .syntax import Unsupported
 from .values import (
     COMPLEX,
     COMPLEX_SINGLE,
@@ -42,9 +39,9 @@ from .values import (
     planes,
 )
 
-__all__ = ["Parts", "from_half", "joined", "parts_along", "spectrum", "to_half"]
+__all__ = ["Parts", "from_half", "half_of", "joined", "parts_along", "spectrum", "to_half"]
 
-_Length = Number
+_ADDS = Literal(1, INT)
 _WEIGHT = 2
 """How often the numbers of half a spectrum that stand for two count."""
 
@@ -123,7 +120,8 @@ def joined(emit: FunctionBuilder, parts: Parts, factor: "Value | None") -> Lazy:
         return Complex(found) if len(found) == 2 else found[0]
 
     own = dtype if len(sides) == 2 else parts.dtype
-    return Lazy(parts.shape, own, element, tuple(y for x in sides for y in x.sources), scale is None)
+    sources = tuple(y for x in sides for y in x.sources)
+    return Lazy(parts.shape, own, element, sources, scale is None)
 
 
 # -- along one axis -------------------------------------------------------------------------------
@@ -202,7 +200,7 @@ def _add_transform(
     some = next(x for x in parts if x is not None)
     addresses = [address_of(some if x is None else x) for x in parts]
     sizes = [emit.cast(x, INT).operand for x in (rows, n, inner)]
-    numbers = [Literal(there, INT), Literal(kind, INT), *sizes, Literal(weight, INT), Literal(1, INT)]
+    numbers = [Literal(there, INT), Literal(kind, INT), *sizes, Literal(weight, INT), _ADDS]
     loop = emit.body[-1]
     assert isinstance(loop, For)
     emit.body[-1] = replace(loop, call=Call(FOURIER, (*addresses, *numbers)))
