@@ -13,17 +13,13 @@ import numba
 import numpy as np
 from numba.core import types
 
-from ..adjoints.build import INT
-from ..compiler.definitions import Made, bound, linked_function
-from ..compiler.front.argument_types import ArrayResult, ArrayType, Constant, kind_of_any
-from ..compiler.front.calls import call
-from ..compiler.front.emit import FunctionBuilder
-from ..compiler.front.functions import Entry, array_results, written
-from ..compiler.front.values import Complex, Pair, Planes, Value
 from ..ir.statements import Function
-from .library import with_library
-from .rows import found
-from .shapes import shape_function
+from .definitions import Made, bound, linked_function
+from .front.argument_types import ArrayResult, ArrayType, Constant, kind_of_any
+from .front.calls import call
+from .front.emit import FunctionBuilder
+from .front.functions import Entry, array_results, written
+from .front.values import INT, Complex, Pair, Planes, Value
 
 __all__ = ["of_arrays"]
 
@@ -38,9 +34,16 @@ def _joined(real, imag, dtype):
     return out
 
 
-def of_arrays(function: Callable, operands: Sequence[Any], named: Mapping[str, Any]) -> Callable:
+def of_arrays(
+    lengths_of: Callable, finished: Callable[[Function], Function], find: Callable[[str], Any],
+    function: Callable, operands: Sequence[Any], named: Mapping[str, Any],
+) -> Callable:  # fmt: skip
     """The Python function that Numba compiles for a call with these types. Raises Unsupported for a
-    call that our front end does not take."""
+    call that our front end does not take.
+
+    `lengths_of` gives the function of the lengths, for a function and its array results; `finished`
+    the one that is compiled; `find` the functions of ours that it calls, by name.
+    """
     given = [*operands, *named.values()]
     names = [*(f"x{i}" for i in range(len(operands))), *named]
     kinds = [_contiguous(kind_of_any(x)) for x in given]
@@ -50,8 +53,12 @@ def of_arrays(function: Callable, operands: Sequence[Any], named: Mapping[str, A
 
     entry = written(function.__name__, names, kinds, write)
     results = array_results(entry.result)
-    lengths = shape_function(entry.function, results)
+    lengths = lengths_of(entry.function, results)
     lengths = replace(lengths, parameters=(*lengths.parameters, ("count", INT)))
+
+    def linked_as(names: Sequence[str], code: Function, result: Any) -> Any:
+        return linked_function(Made(function.__name__, names, Entry(code, result or None, find)))
+
     lines, leaves = [], []
     for name, kind, ours in zip(names, given, kinds, strict=True):
         for text in _parts(name, kind, ours):
@@ -62,22 +69,19 @@ def of_arrays(function: Callable, operands: Sequence[Any], named: Mapping[str, A
     arrays, first = [f"result{i}" for i in range(len(results))], 0
     for name, each in zip(arrays, results, strict=True):
         shape = "".join(f"lengths[{first + i}], " for i in range(each.kind.ndim))
-        lines.append(f"{name} = np.empty(({shape}), np.{each.kind.dtype})")
+        dtype = each.kind.dtype.name.replace("bool", "bool_")
+        lines.append(f"{name} = np.empty(({shape}), np.{dtype})")
         first += each.kind.ndim
     lines.append(f"numbers = fill({', '.join([*leaves, *arrays])})")
     lines.append(f"return {_tree(entry.result, iter(arrays), count())}")
     scope = {
-        "np": np, "joined": _joined,
-        "shapes": _linked(function, [*leaves, "lengths"], lengths, None),
-        "fill": _linked(function, [*leaves, *arrays], with_library(entry.function),
-                        entry.function.results or None),
-    }  # fmt: skip
+        "np": np,
+        "joined": _joined,
+        "shapes": linked_as([*leaves, "lengths"], lengths, None),
+        "fill": linked_as([*leaves, *arrays], finished(entry.function), entry.function.results),
+    }
     exec(f"def call({', '.join(names)}):\n    " + "\n    ".join(lines), scope)
     return scope["call"]
-
-
-def _linked(function: Callable, names: Sequence[str], code: Function, result: Any) -> Any:
-    return linked_function(Made(function.__name__, names, Entry(code, result, found)))
 
 
 def _contiguous(kind: Any) -> Any:
