@@ -60,7 +60,7 @@ def holder(value: Any) -> Any:
 
 
 @cache
-def overloaded(function: Any, find: Callable[[str], Any], of_arrays: Callable | None = None) -> Any:
+def overloaded(function: Any, find: Callable[[str], Any], of_arrays: Callable) -> Any:
     """The type of a function that gets a definition for the types of its arguments. `find` gives
     the functions of ours that it calls, by name; `of_arrays` the definition of a call with arrays.
     """
@@ -88,7 +88,7 @@ def overloaded(function: Any, find: Callable[[str], Any], of_arrays: Callable | 
 
 def _definition(
     function: Any, find: Callable, operands: Sequence[Any], named: Mapping[str, Any],
-    of_arrays: Callable | None,
+    of_arrays: Callable,
 ) -> Callable:  # fmt: skip
     """The Python function that Numba compiles for a call with arguments of these types."""
     given = [*operands, *named.values()]
@@ -98,15 +98,29 @@ def _definition(
         passed = [f"{name}={name}" if name in named else name for name in names]
         return _calling(names, passed, _compiled(python))
     is_array = any(isinstance(x, types.Array) for x in given)
-    if of_arrays is not None and not other_row(function, is_array):
+    if not other_row(function, is_array):
         return of_arrays(function, operands, named)
-    if is_array and not other_row(function, True):
-        raise Unsupported("a call with arrays of these shapes")
+    try:
+        return _of_elements(function, find, names, given, [*named])
+    except Unsupported as refused:
+        if not is_array:
+            raise
+        try:
+            return of_arrays(function, operands, named)
+        except Unsupported:
+            raise refused from None
+
+
+def _of_elements(
+    function: Any, find: Callable, names: Sequence[str], given: Sequence[Any], named: Sequence[str]
+) -> Callable:
+    """The function of numbers, or of the elements of arrays."""
+    is_array = any(isinstance(x, types.Array) for x in given)
     kinds = [kind_of(x.dtype if isinstance(x, types.Array) else x) for x in given]
     numbers = [
         name for name, kind in zip(names, kinds, strict=True) if not isinstance(kind, Constant)
     ]
-    entry = _of_numbers(function, names, kinds, [*named])
+    entry = _of_numbers(function, names, kinds, named)
     maker = Made(function.__name__, numbers, Entry(entry.function, entry.result, find))
     target = linked_function(maker)
     if is_array:

@@ -97,17 +97,20 @@ def test_samples_and_second_derivatives():
     assert second == pytest.approx(wanted, rel=1e-10)
 
 
-def vectors(s, p, n):
-    s, x = random.multivariate_normal(s, n, np.array([0.0, 1.0]), p * SPREAD)
-    s, y = random.multivariate_normal(s, (n, 2), np.zeros(2), p * SPREAD)
-    return np.sum(x**2) + np.sum(y[1, 0])
+VECTORS: dict[str, Any] = {
+    "one": lambda s, p, n: random.multivariate_normal(s, (), np.ones(2), p * SPREAD)[1],
+    "rows": lambda s, p, n: random.multivariate_normal(s, n, np.ones(2), p * SPREAD)[1],
+    "matrices": lambda s, p, n: random.multivariate_normal(s, (n, 2), np.ones(2), p * SPREAD)[1],
+}
 
 
-def test_normal_vectors():
-    compiled = nbgrad.njit(vectors)
-    assert compiled(K, 2.0, 3) == pytest.approx(vectors(K, 2.0, 3), rel=1e-13)
-    slope = nbgrad.grad(compiled, 1)(K, 2.0, 3)
-    assert slope == pytest.approx(nbgrad.grad(vectors, 1)(K, 2.0, 3), rel=1e-11)
+@pytest.mark.parametrize("name", daily(VECTORS, 1))
+def test_normal_vectors(name):
+    draw, compiled = VECTORS[name], nbgrad.njit(VECTORS[name])
+    np.testing.assert_allclose(compiled(K, 2.0, 3), draw(K, 2.0, 3), rtol=1e-13)
+    slope = nbgrad.grad(lambda p: np.sum(compiled(K, p, 3) ** 2))(2.0)
+    wanted = nbgrad.grad(lambda p: np.sum(draw(K, p, 3) ** 2))(2.0)
+    assert slope == pytest.approx(wanted, rel=1e-11)
 
 
 def test_single_precision_stays():
