@@ -6,6 +6,7 @@ the one that fills them. Numba compiles a function that makes the arrays and cal
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -24,7 +25,6 @@ from .front.values import INT, Complex, Pair, Planes, Value
 __all__ = ["of_arrays"]
 
 
-@numba.njit
 def _joined(real, imag, dtype):
     """The complex array of its parts."""
     out = np.empty(real.shape, dtype)
@@ -32,6 +32,9 @@ def _joined(real, imag, dtype):
     for i in range(parts.size):
         parts[i] = complex(x[i], y[i])
     return out
+
+
+_compiled = cache(numba.njit)
 
 
 def of_arrays(
@@ -76,7 +79,7 @@ def of_arrays(
     lines.append(f"return {_tree(entry.result, iter(arrays), count())}")
     scope = {
         "np": np,
-        "joined": _joined,
+        "joined": _compiled(_joined),
         "shapes": linked_as([*leaves, "lengths"], lengths, None),
         "fill": linked_as([*leaves, *arrays], finished(entry.function), entry.function.results),
     }

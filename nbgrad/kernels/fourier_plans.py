@@ -59,7 +59,7 @@ def added_transform(yr, yi, xr, xi, there, kind, rows, n, inner, weight, adds):
     single = 0 if dtype_of(yr) is DOUBLE else 1
     here = _plan(REAL_TO_HALF if is_real else kind, n, inner, single)
     if here == 0:
-        raise MemoryError("no memory for a Fourier transform")
+        raise MemoryError
     words = at_i8(here)
     room, chunk = words[6], words[7]
     blank = 0 if is_real or kind == REAL_TO_HALF or there & 12 == 12 else size_in

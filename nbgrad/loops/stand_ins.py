@@ -8,6 +8,7 @@ import numpy as np
 
 from ..compiler.front.binding import stand_in_by
 from ..compiler.front.values import Array, Known, Lazy, Number, Value
+from ..errors import ArgumentError
 from ..kernels.random import below, block, cosine, radius, sine, unit
 
 __all__: list[str] = []
@@ -90,7 +91,7 @@ def choice_array(state, a, shape=(), replace=True):
 
 def choice_of_few(state, a, shape=(), replace=False):
     if shape > a:
-        raise ValueError("random.choice: more draws than rows without replacement")
+        raise ArgumentError("random.choice: more draws than rows without replacement")
     after, order = permutation_number(state, a)
     return after, order[:shape]
 
