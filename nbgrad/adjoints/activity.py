@@ -160,6 +160,10 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
         case Call(function="product", pointers=(c, a, b)):
             yield a.buffer, c.buffer
             yield b.buffer, c.buffer
+        case Call(function="fourier", pointers=(*results, x, y)):
+            for result in results:
+                yield x.buffer, result.buffer
+                yield y.buffer, result.buffer
         case Call(arguments=arguments, results=results):
             for x in arguments:
                 source = x.buffer if isinstance(x, Address) else x

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..ir.library import PRODUCT
 from ..ir.statements import (
     Accumulate,
     Assign,
@@ -27,9 +28,9 @@ from .dots import dots
 from .fusion import Around
 from .integers import Integers
 from .lengths import Shapes
+from .library import SIZES
 from .partials import only_computes
 from .positions import Positions
-from .products import SIZES
 from .split_products import Product, Split, is_one
 
 __all__ = ["with_products_apart"]
@@ -68,14 +69,14 @@ class _Apart:
         """The loop, and before it loops of the products that it need not compute itself."""
         if any(x.checkpoint or x.ends for x in (loop, *(each.statement for each in around))):
             return [loop]
-        if loop.product or loop.parallel or loop.step != 1:
+        if loop.call or loop.parallel or loop.step != 1:
             return [loop]
         nests = [x for x in loop.body if isinstance(x, For)]
         if not nests or not all(map(_is_plain, walk(loop.body))):
             return [loop]
         integers = Integers(loop.body, self._variables, self._new)
         for nest in nests:
-            found = self._product(loop, nest) if nest.product else self._dots(loop, nest, integers)
+            found = self._product(loop, nest) if nest.call else self._dots(loop, nest, integers)
             if found is None:
                 continue
             split = Split(*found, around, self._positions, self._variables, self._new)
@@ -85,9 +86,10 @@ class _Apart:
 
     def _product(self, loop: For, nest: For) -> tuple[For, Product] | None:
         """The loop, and the product of a nest, if its result is a vector that the loop makes."""
-        if len(nest.product) != SIZES:
+        call = nest.call
+        if call is None or call.function != PRODUCT or len(call.arguments) != SIZES:
             return None
-        c, _, _, m, n, *_ = nest.product
+        c, _, _, m, n, *_ = call.arguments
         count = n if is_one(m) else m if is_one(n) else None
         before = loop.body[: loop.body.index(nest)]
         own = [x for x in before if _touches(x, c.buffer)]

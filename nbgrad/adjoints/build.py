@@ -201,6 +201,8 @@ def _collect(part: Any, found: set[str]) -> None:
     elif isinstance(part, tuple):
         for each in part:
             _collect(each, found)
+    elif isinstance(part, Call):
+        _collect(part.arguments, found)
     elif hasattr(part, "at"):
         _collect(part.at, found)
 
@@ -229,6 +231,8 @@ def renamed(
             return affine(part)
         if isinstance(part, tuple):
             return tuple(map(operand, part))
+        if isinstance(part, Call):
+            return replace(part, arguments=operand(part.arguments))
         if hasattr(part, "buffer"):
             buffer, offset = place(part.buffer)
             return replace(part, buffer=buffer, at=affine(part.at).plus(offset))

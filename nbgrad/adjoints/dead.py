@@ -1,12 +1,14 @@
 """Statements whose value nothing reads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..ir.spread import Spread
 from ..ir.statements import Assign, Call, For, If, Load, New, Operand, Position, Statement, Store
 from ..ir.walk import inner, walk, with_inner
 from .build import buffers_of, names_of
+from .library import call_without
 from .partials import only_computes
 
 __all__ = ["without_dead"]
@@ -43,7 +45,10 @@ def _without(body: Sequence[Any], buffers: set[Any]) -> list[Any]:
         if isinstance(each, (New, Store)):
             if (each.target if isinstance(each, New) else each.buffer) in buffers:
                 continue
-        made.append(with_inner(each, lambda part: tuple(_without(part, buffers))))
+        each = with_inner(each, lambda part: tuple(_without(part, buffers)))
+        if isinstance(each, For) and each.call:
+            each = replace(each, call=call_without(each.call, buffers))
+        made.append(each)
     return made
 
 

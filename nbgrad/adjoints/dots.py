@@ -10,9 +10,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ir.affine import ZERO, variable
+from ..ir.library import PRODUCT
 from ..ir.reductions import SUM
 from ..ir.scalar import Apply
-from ..ir.statements import Accumulate, Address, Assign, For, Literal, Load, New, Position, Store
+from ..ir.statements import (
+    Accumulate,
+    Address,
+    Assign,
+    Call,
+    For,
+    Literal,
+    Load,
+    New,
+    Position,
+    Store,
+)
 from .build import COPY, INT, literal, operation
 from .integers import Integers
 
@@ -70,7 +82,7 @@ def _terms(loop: For) -> tuple[tuple[Load, Load], Accumulate] | None:
     loads = [x for x in loop.body if isinstance(x, Load)]
     rest = [x for x in loop.body if not isinstance(x, (Load, Position))]
     rest = [x for x in rest if not (isinstance(x, Assign) and x.dtype == INT)]
-    if loop.start != 0 or loop.step != 1 or loop.product or len(loads) != 2 or len(rest) != 2:
+    if loop.start != 0 or loop.step != 1 or loop.call or len(loads) != 2 or len(rest) != 2:
         return None
     product, add = rest
     match product, add:
@@ -132,7 +144,7 @@ def _written(
         tuple(before),
         New(made, n, dtype, shape=(n,)),
         For(axes["cleared"], 0, loop.stop, (cleared,)),
-        replace(row, body=(terms,), product=(c, a, b, *sizes)),
+        replace(row, body=(terms,), call=Call(PRODUCT, (c, a, b, *sizes))),
         replace(loop, body=tuple(
             reading if getattr(x, "target", None) == value else x for x in body
         )),

@@ -133,7 +133,7 @@ class _Fuse:
             other = made[place]
             if not isinstance(other, For) or wanted.isdisjoint(self._of(other).stores):
                 continue
-            if _header(other) != _header(loop) or other.product or loop.product:
+            if _header(other) != _header(loop) or other.call or loop.call:
                 return False
             between = self._ordered(other, made[place + 1 :], loop)
             whole = self._one(other, loop, around) if between is not None else None

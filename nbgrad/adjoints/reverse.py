@@ -24,11 +24,11 @@ from .increments import with_increments
 from .inline import inlined
 from .joint_reversal import Fused, fusible
 from .lengths import known_lengths, shapes_of, with_made
+from .library import adjoints_of_call
 from .once import first_stores, made_once
 from .partials import is_dear
 from .positions import Access, Positions
 from .preaccumulate import preaccumulated
-from .products import adjoints_of_product
 from .record import Record
 from .rounds import Rounds
 from .row_lengths import RowLengths, row_lengths
@@ -149,8 +149,8 @@ class Reverse:
                     item.adjoint = self._adjoint.of(item.statements)
                     if body.loop is not None:
                         self._preaccumulate(item, body, positions)
-                elif arguments := getattr(getattr(item, "statement", None), "product", ()):
-                    item.adjoint = adjoints_of_product(arguments, self._shadow_of(active))
+                elif call := getattr(getattr(item, "statement", None), "call", None):
+                    item.adjoint = adjoints_of_call(call, self._shadow_of(active))
         variables = sorted(self.variables)
         sizes = self.sizes = known_lengths(function, given)
         self.states = states(self.tree, variables, sizes)

@@ -105,8 +105,8 @@ class Rounds:
             raise _Dependent("steps depend on each other")
         if any(getattr(getattr(x, "statement", None), "checkpoint", "") for x in _items(loop.body)):
             raise _Dependent("they keep copies of states")
-        if statement.product:
-            raise _Dependent("they are a product of matrices")
+        if statement.call:
+            raise _Dependent("they are a call of a library")
         inside = list(_all(loop.body))
         statements = [each for _, each in inside]
         is_innermost = not any(isinstance(x, Loop) for x in _items(loop.body))

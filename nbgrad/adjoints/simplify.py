@@ -291,11 +291,10 @@ class _Simplify:
             each = replace(each, start=start, stop=stop)
             if each.snapshots is not None:
                 each = replace(each, snapshots=self.value(each.snapshots, now, made))
-            product, ends = (
-                tuple(self._argument(x, now, made) for x in part)
-                for part in (each.product, each.ends)
-            )
-            each = replace(each, product=product, ends=ends)
+            each = replace(each, ends=tuple(self._argument(x, now, made) for x in each.ends))
+            if (call := each.call) is not None:
+                given = tuple(self._argument(x, now, made) for x in call.arguments)
+                each = replace(each, call=replace(call, arguments=given))
             self._ranges.loop(each.axis, start, stop)
             self._dtypes[each.axis] = INT
         elif isinstance(each, Spread):

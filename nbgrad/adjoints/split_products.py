@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ir.affine import ZERO, Affine, affine_of, variable
+from ..ir.library import PRODUCT
 from ..ir.statements import (
     Address,
     Assign,
+    Call,
     For,
     If,
     Literal,
@@ -84,7 +86,9 @@ class Split:
 
     def _of_product(self) -> list[Any]:
         """The arguments of the product but c. Steps along an axis of length 1 are 0."""
-        _, a, b, *sizes = self._product.nest.product
+        call = self._product.nest.call
+        assert call is not None
+        _, a, b, *sizes = call.arguments
         m, n, k = map(is_one, sizes[:3])
         pairs = zip((m, n, m, k, k, n), sizes[3:], strict=True)
         steps = [_ZERO if is_short else x for is_short, x in pairs]
@@ -204,7 +208,7 @@ class Split:
         row = self._row(i, body)
         body.append(renamed(nest, value, self._place(row), str))
         product = (c, *firsts, rows, self._pitch, a_round, b_round, *sizes)
-        series = For(i, self._loop.start, self._loop.stop, tuple(body), product=product)
+        series = For(i, self._loop.start, self._loop.stop, tuple(body), call=Call(PRODUCT, product))
         return [*made, series]
 
     def _row(self, i: str, made: list[Any]) -> str:

@@ -15,8 +15,8 @@ from ..ir.walk import inner, with_inner
 from .build import BOOL, INT, copy, defined_names, in_order, literal, operation, renamed
 from .checkpoints import Checkpoints
 from .layout import Nest, Nests
+from .library import with_calls
 from .nests import affine
-from .products import call_of, with_calls
 from .record import Block, Record
 from .skips import computing, skipped, skipped_loop
 from .sweep_pieces import Pieces
@@ -166,8 +166,8 @@ class Sweeps:
         statement, made = loop.statement, []
         if isinstance(statement, For) and statement.checkpoint:
             return self._checkpoints.forward(loop)
-        if self._is_product(loop):
-            return [call_of(statement)]
+        if self._is_call(loop):
+            return [statement.call]
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
@@ -292,7 +292,7 @@ class Sweeps:
         if isinstance(statement, For) and statement.checkpoint:
             replay = self._forward(loop.body, None)
             return self._checkpoints.backward(loop, replay, self._backward(loop.body, None))
-        if self._is_product(loop):
+        if self._is_call(loop):
             return self._reverse_of(loop.adjoint)
         axis = self._new("back")
         self.axes.add(axis)
@@ -333,11 +333,11 @@ class Sweeps:
         has_record = self._nests.records(loop, here)
         return [*made, *self._pieces.backward(loop, whole, self._again, has_record)]
 
-    def _is_product(self, loop: Loop) -> bool:
-        """Whether a loop is written as a product: its rounds record nothing."""
+    def _is_call(self, loop: Loop) -> bool:
+        """Whether a loop is written as the call that does the same: its rounds record nothing."""
         inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
-        is_product = bool(getattr(loop.statement, "product", ()))
-        return is_product and not any(self._nests.words.get(each) for each in inside)
+        is_call = getattr(loop.statement, "call", None) is not None
+        return is_call and not any(self._nests.words.get(each) for each in inside)
 
 
 def _defines(each: Any) -> list[str]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LoopError
+from ..ir.library import LIBRARY
 from ..ir.reductions import SUM, Reduction
 from ..ir.scalar import NAMES, Expr, arguments, parse
 from ..ir.spread import Spread
@@ -60,8 +61,8 @@ from .build import (
     unused,
 )
 from .inline import inlined
+from .library import tangents_of_call
 from .partials import OPERANDS
-from .products import PRODUCT, tangents_of_product
 from .simplify import Simplified
 
 __all__ = ["tangents"]
@@ -151,8 +152,8 @@ class _Tangents:
         for each in statements:
             if isinstance(each, Spread):
                 each = self._spread(each)
-            if isinstance(each, For) and each.product:
-                made += [each, *tangents_of_product(each.product, self._dot)]
+            if isinstance(each, For) and each.call:
+                made += [each, *tangents_of_call(each.call, self._dot)]
             elif isinstance(each, If) and each.is_skip:
                 made += self._body(each.then)  # a value of 0 may have a tangent
             elif inner(each):
@@ -244,8 +245,8 @@ class _Tangents:
                 operation(failed, "equal", (dot, literal(0, INT)), BOOL, INT),
                 If(failed, (*free, Raise("MemoryError", "no memory for tangents"))),
             ]
-        if call.function == PRODUCT:
-            return tangents_of_product(call.arguments, self._dot)
+        if call.function in LIBRARY:
+            return tangents_of_call(call, self._dot)
         if any(self._dot(x.buffer) for x in call.pointers):
             raise LoopError(f"{call.function} has no derivative in compiled loops")
         active = [x for x in call.results if self._dot(x)]

@@ -226,7 +226,7 @@ class Plan:
             together = every.setdefault(read.buffer, {}).setdefault((read.at, home), (read, {}))
             together[1][at] = None
         for segment, body in self._segments:
-            if any(getattr(loop.statement, "product", ()) for loop in body.loops()):
+            if any(getattr(loop.statement, "call", None) for loop in body.loops()):
                 continue  # the statement before it sets the elements to 0, and is undone
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:

@@ -33,7 +33,7 @@ def unread_stores(top: Body, positions: Positions, read: Collection[Any]) -> set
     shared = set(read)
     for body in bodies(top):
         loops = around(body)
-        is_product = any(getattr(loop.statement, "product", ()) for loop in loops)
+        is_call = any(getattr(loop.statement, "call", None) for loop in loops)
         for segment in body.items:
             for each in walk(segment.statements) if isinstance(segment, Segment) else ():
                 if not isinstance(each, (Load, Store)):
@@ -42,7 +42,7 @@ def unread_stores(top: Body, positions: Positions, read: Collection[Any]) -> set
                 use = _Use(each, segment.order, Access(each.buffer, each.at, loops))
                 if isinstance(each, Load):
                     loads.setdefault(each.buffer, []).append(use)
-                elif is_product:
+                elif is_call:
                     shared.add(each.buffer)
                 else:
                     stores.append(use)

@@ -35,7 +35,7 @@ def unrolled(body: Sequence[Any], variables: Collection[str], names: Names) -> l
     the nest that it is: its call reads all elements from memory."""
     made: list[Any] = []
     for each in body:
-        if inner(each) and not getattr(each, "product", ()):
+        if inner(each) and not getattr(each, "call", None):
             each = with_inner(each, lambda part: tuple(unrolled(part, variables, names)))
         rounds = _rounds(each)
         if rounds is None:
@@ -47,7 +47,7 @@ def unrolled(body: Sequence[Any], variables: Collection[str], names: Names) -> l
 
 def _rounds(loop: Any) -> range | None:
     """The values of the variable of a loop to be written out; None for other statements."""
-    if not isinstance(loop, For) or loop.checkpoint or loop.parallel or loop.product:
+    if not isinstance(loop, For) or loop.checkpoint or loop.parallel or loop.call:
         return None
     start, stop, step = (_integer(x) for x in (loop.start, loop.stop, loop.step))
     inside = walk(loop.body)

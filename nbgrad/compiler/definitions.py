@@ -12,17 +12,21 @@ import numba
 from numba.core import errors, types
 
 from ..errors import coded
+from .front.argument_types import Constant, kind_of, kind_of_any
 from .front.binding import stand_in
 from .front.calls import call
 from .front.emit import FunctionBuilder
-from .front.functions import Constant, Entry, kind_of, written
+from .front.functions import Entry, written
 from .front.scalars import other_row
 from .front.syntax import Unsupported
 from .front.values import KNOWN_0, Value
 from .kernel import function_of, linked
 from .numba_api import cpu_target, overload, typeof_impl
 
-__all__ = ["answer_types", "holder", "of_device", "of_python", "overloaded"]
+__all__ = [
+    "Made", "answer_types", "bound", "holder", "linked_function", "of_device", "of_python",
+    "overloaded",
+]  # fmt: skip
 
 
 def answer_types(type_of: Callable[[Any], Any]) -> None:
@@ -56,13 +60,14 @@ def holder(value: Any) -> Any:
 
 
 @cache
-def overloaded(function: Any, find: Callable[[str], Any]) -> Any:
+def overloaded(function: Any, find: Callable[[str], Any], of_arrays: Callable) -> Any:
     """The type of a function that gets a definition for the types of its arguments. `find` gives
-    the functions of ours that it calls, by name."""
+    the functions of ours that it calls, by name; `of_arrays` the definition of a call with arrays.
+    """
 
     def definition(*operands: Any, **named: Any) -> Callable:
         try:
-            return _definition(function, find, operands, named)
+            return _definition(function, find, operands, named, of_arrays)
         except Unsupported as refused:
             raise errors.TypingError(
                 coded(
@@ -82,25 +87,42 @@ def overloaded(function: Any, find: Callable[[str], Any]) -> Any:
 
 
 def _definition(
-    function: Any, find: Callable, operands: Sequence[Any], named: Mapping[str, Any]
-) -> Callable:
+    function: Any, find: Callable, operands: Sequence[Any], named: Mapping[str, Any],
+    of_arrays: Callable,
+) -> Callable:  # fmt: skip
     """The Python function that Numba compiles for a call with arguments of these types."""
     given = [*operands, *named.values()]
     names = [*(f"x{i}" for i in range(len(operands))), *named]
-    python = _of_arrays(function, names, [kind_of(x) for x in given], [*named])
+    python = _of_arrays(function, names, [kind_of_any(x) for x in given], [*named])
     if python is not None:
         passed = [f"{name}={name}" if name in named else name for name in names]
         return _calling(names, passed, _compiled(python))
     is_array = any(isinstance(x, types.Array) for x in given)
-    if is_array and not other_row(function, True):
-        raise Unsupported("a call with arrays of these shapes")
+    if not other_row(function, is_array):
+        return of_arrays(function, operands, named)
+    try:
+        return _of_elements(function, find, names, given, [*named])
+    except Unsupported as refused:
+        if not is_array:
+            raise
+        try:
+            return of_arrays(function, operands, named)
+        except Unsupported:
+            raise refused from None
+
+
+def _of_elements(
+    function: Any, find: Callable, names: Sequence[str], given: Sequence[Any], named: Sequence[str]
+) -> Callable:
+    """The function of numbers, or of the elements of arrays."""
+    is_array = any(isinstance(x, types.Array) for x in given)
     kinds = [kind_of(x.dtype if isinstance(x, types.Array) else x) for x in given]
     numbers = [
         name for name, kind in zip(names, kinds, strict=True) if not isinstance(kind, Constant)
     ]
-    entry = _of_numbers(function, names, kinds, [*named])
-    maker = _Made(function.__name__, numbers, Entry(entry.function, entry.result, find))
-    target = linked(function_of(maker))
+    entry = _of_numbers(function, names, kinds, named)
+    maker = Made(function.__name__, numbers, Entry(entry.function, entry.result, find))
+    target = linked_function(maker)
     if is_array:
         target = numba.vectorize(_calling(numbers, numbers, target))
     return _calling(names, numbers, target)
@@ -113,7 +135,7 @@ def _of_arrays(
     read: list[Any] = []
 
     def write(emit: FunctionBuilder, *given: Value) -> Value:
-        read.append(stand_in(function, *_bound(given, named)))
+        read.append(stand_in(function, *bound(given, named)))
         return KNOWN_0
 
     written("call", names, kinds, write)
@@ -126,12 +148,12 @@ def _of_numbers(
     """A call with numbers, some of which are constants, as a function of the others."""
 
     def write(emit: FunctionBuilder, *given: Value) -> Value:
-        return call(emit, function, *_bound(given, named))
+        return call(emit, function, *bound(given, named))
 
     return written(function.__name__, names, kinds, write)
 
 
-def _bound(
+def bound(
     given: Sequence[Value], named: Sequence[str]
 ) -> tuple[Sequence[Value], Mapping[str, Value]]:
     """The arguments by position, and those by name."""
@@ -139,7 +161,12 @@ def _bound(
     return given[:count], dict(zip(named, given[count:], strict=True))
 
 
-class _Made:
+def linked_function(maker: "Made") -> Any:
+    """A function of the kernel IR that code which Numba compiles calls."""
+    return linked(function_of(maker))
+
+
+class Made:
     """A function of the kernel IR with a name and parameters."""
 
     def __init__(self, name: str, types: Sequence[str], entry: Entry):

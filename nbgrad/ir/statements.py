@@ -115,8 +115,8 @@ class For:
     `axis` is the loop variable: a number in a loop nest, else a name. Bounds are integers or names.
     `checkpoint` and `snapshots` say which states a reverse pass keeps: see `adjoints/segments.py`;
     `ends` are the addresses behind the buffers that the body makes again: `adjoints/ends.py`.
-    A `parallel` loop is one of `prange`. `product` says that the loop adds a product of matrices,
-    c += a @ b: the arguments of the call that may replace it, see `adjoints/products.py`.
+    A `parallel` loop is one of `prange`. `call` is a call of a library function that may
+    replace the loop: see `adjoints/library.py`.
     """
 
     axis: Any
@@ -129,7 +129,7 @@ class For:
     snapshots: Operand | None = None
     ends: tuple[Any, ...] = ()
     parallel: bool = False
-    product: tuple[Any, ...] = ()
+    call: "Call | None" = None
 
 
 @dataclass(frozen=True)

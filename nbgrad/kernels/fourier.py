@@ -21,7 +21,7 @@ from .gemm import DOUBLE, dtype_of
 from .spectra import transformed
 from .twiddles import HALF_TO_REAL, REAL_TO_HALF, plan_of
 
-__all__ = ["fourier", "lengths", "spectrum", "split"]
+__all__ = ["fourier", "lengths", "run", "spectrum", "split"]
 
 _SYMBOL = "nbgrad_fourier"
 _SIZES = 13
@@ -64,7 +64,8 @@ def _enter(xr, xi, yr, yi, work, plan, table, kind, rows, n, inner, chunk, weigh
 
 
 @instruction(row=(_enter,))
-def _run(xr, xi, yr, yi, work, plan, table, kind, rows, n, inner, chunk, weight):
+def run(xr, xi, yr, yi, work, plan, table, kind, rows, n, inner, chunk, weight):
+    """`transformed`, by a kernel."""
     transformed(xr, xi, yr, yi, work, plan, table, kind, rows, n, inner, chunk, weight)
 
 
@@ -78,9 +79,9 @@ def spectrum(
     last = shift(out, size if kind != HALF_TO_REAL else 0)
     work = shift(out, 2 * size if kind != HALF_TO_REAL else size)
     if inverse:
-        _run(im, re, last, out, work, plan, table, kind, rows, n, inner, chunk, weight)
+        run(im, re, last, out, work, plan, table, kind, rows, n, inner, chunk, weight)
     else:
-        _run(re, im, out, last, work, plan, table, kind, rows, n, inner, chunk, weight)
+        run(re, im, out, last, work, plan, table, kind, rows, n, inner, chunk, weight)
 
 
 # -- arrays ---------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ def fourier(
 
 @kernel
 def _of_arrays(xr, xi, yr, yi, work, plan, table, kind, rows, n, inner, chunk, weight):
-    _run(
+    run(
         pointer(xr), pointer(xi), pointer(yr), pointer(yi), pointer(work), pointer(plan),
         pointer(table), kind, rows, n, inner, chunk, weight,
     )  # fmt: skip

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..ir.library import DFT, HALF_TO_REAL, REAL_TO_HALF
+
 __all__ = ["DFT", "HALF_TO_REAL", "NODE", "REAL_TO_HALF", "Plan", "plan_of"]
 
-DFT, REAL_TO_HALF, HALF_TO_REAL = range(3)
 NODE = 8
 """The place of the node in a plan, and of the node of n1 in a node."""
 SECOND = 40

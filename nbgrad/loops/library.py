@@ -1,16 +1,19 @@
 """Calls of library functions in functions of loops."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..adjoints.build import INT
-from ..adjoints.products import PRODUCT, SIZES, with_calls
+from ..adjoints.build import INT, buffers_of
+from ..adjoints.library import SIZES, with_calls
 from ..compiler.front.functions import function_of
-from ..ir.statements import Call, Function, Pointer
-from ..ir.walk import with_inner
+from ..ir.library import FOURIER, LIBRARY
+from ..ir.statements import Call, For, Function, Literal, New, Pointer, Store
+from ..ir.walk import walk, with_inner
+from ..kernels.fourier_plans import added_transform  # whose symbol stored code asks for
 
 __all__ = ["with_library"]
 
@@ -21,7 +24,45 @@ def with_library(function: Function) -> Function:
 
 
 def _changed(body: Any) -> tuple:
-    return tuple(map(_statement, body))
+    return tuple(map(_statement, _with_set(body)))
+
+
+def _with_set(body: Sequence[Any]) -> list[Any]:
+    """The statements, in which transforms set new arrays that were 0."""
+    made = list(body)
+    for call in body:
+        if isinstance(call, Call) and call.function == FOURIER:
+            at = next(i for i, x in enumerate(made) if x is call)
+            wanted = {x.buffer for i, x in enumerate(call.pointers[:2]) if _there(call) >> i & 1}
+            clears = [_clear(made[:at], buffer) for buffer in wanted]
+            if None not in clears:
+                one = Literal(0, INT)
+                made[at] = replace(call, arguments=(*call.arguments[:-1], one))
+                made = [x for x in made if not any(x is each for each in clears)]
+    return made
+
+
+def _there(call: Call) -> int:
+    return call.arguments[4].number
+
+
+def _clear(before: Sequence[Any], buffer: Any) -> For | None:
+    """The loop that sets a new array to 0, if nothing else uses it: that are all of its elements,
+    as others are not set."""
+    uses = [x for x in before if any(buffer in _touched(each) for each in walk([x]))]
+    if len(uses) != 2:
+        return None
+    made, clear = uses
+    stores = [x for x in walk([clear]) if isinstance(x, Store)]
+    if isinstance(made, New) and isinstance(clear, For) and len(stores) == 1:
+        (store,) = stores
+        is_zero = getattr(store.value, "number", None) == 0 and store.kind is None
+        return clear if is_zero and store.buffer == buffer else None
+    return None
+
+
+def _touched(each: Any) -> set[Any]:
+    return {*buffers_of(each), getattr(each, "target", None)}
 
 
 def _statement(each: Any) -> Any:
@@ -29,9 +70,12 @@ def _statement(each: Any) -> Any:
         return with_inner(each, _changed)
     if isinstance(each.function, Function):
         return replace(each, function=with_library(each.function))
-    if each.function != PRODUCT:
+    if each.function not in LIBRARY:
         return each
-    return replace(each, function=_product(each.pointers[0].dtype, len(each.arguments)))
+    dtype = each.pointers[0].dtype
+    if each.function == FOURIER:
+        return replace(each, function=_transform(dtype))
+    return replace(each, function=_product(dtype, len(each.arguments)))
 
 
 @cache
@@ -41,3 +85,9 @@ def _product(dtype: np.dtype, count: int) -> Function:
     function = added_product if count == SIZES else series_of_products
     found = function_of(function, (*[Pointer(dtype)] * 3, *[INT] * (count - 3)))
     return replace(found, attributes=found.attributes | {"noalias"})
+
+
+@cache
+def _transform(dtype: np.dtype) -> Function:
+    found = function_of(added_transform, (*[Pointer(dtype)] * 4, *[INT] * 7))
+    return replace(found, attributes=found.attributes | {"noalias", "noinline"})

@@ -4,17 +4,21 @@ A call of a function of NumPy or nbgrad is recorded on symbols whose lengths are
 lowered as in a compiled program. Lengths that the call needs to be equal are found by trying.
 """
 
+import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..compiler.front.arrays import assign, is_array
-from ..compiler.front.calls import record_arrays
+from ..compiler.front.array_table import shape_from
+from ..compiler.front.arrays import assign, is_array, number, require
+from ..compiler.front.calls import not_read, record_arrays
 from ..compiler.front.complex_calls import has_complex
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
-from ..compiler.front.values import Array, Known, Method, Value
+from ..compiler.front.values import DOUBLE, INT, Array, Known, Method, Number, Value, rebuilt
 from ..core.array import functions
 from .given import Given
 
@@ -36,6 +40,8 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
     if not any(map(_has_array, every)) or any(map(has_complex, every)):
         return None
     home = str(getattr(function, "__module__", None) or "")
+    if f"{home}.".startswith("nbgrad.random."):
+        return _drawn
     whole = getattr(function, "__self__", None)
     try:
         known = function in functions or isinstance(whole, np.ufunc) or function in _WRITING
@@ -74,6 +80,38 @@ def _called(
         return found
     assign(emit, first, found)
     return Known(None)
+
+
+@not_read
+def _drawn(
+    emit: FunctionBuilder, function: Any, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    """A draw of random numbers."""
+    names = list(inspect.signature(function).parameters)
+    lengths = {"shape", *(["a", "x"] if function.__name__ in ("choice", "permutation") else [])}
+    given = dict(zip(names, operands, strict=False)) | dict(named)
+    for name, value in given.items():
+        given[name] = _number(emit, value, name in lengths)
+    first = given.pop(names[0], Known(None))
+    return _called(emit, function, [_state(emit, first)], given)
+
+
+def _number(emit: FunctionBuilder, value: Value, is_length: bool) -> Value:
+    """An integer as a length, or as the float that a parameter is."""
+    if isinstance(value, tuple):
+        return rebuilt(value, [_number(emit, x, is_length) for x in value])
+    if not isinstance(value, Number) or value.dtype.kind not in "iu":
+        return value
+    return shape_from(emit, value)[0] if is_length else emit.settled(emit.cast(value, DOUBLE))
+
+
+def _state(emit: FunctionBuilder, value: Value) -> Value:
+    """The state of random numbers: two integers."""
+    if not isinstance(value, Array) or len(value.shape) != 1 or value.place.dtype != INT:
+        raise Unsupported("a draw whose first argument is not a state: start with random.key")
+    are_two = emit.operation(operator.eq, value.shape[0], number(2))
+    require(emit, are_two, "the state of random numbers has two elements: start with random.key")
+    return replace(value, shape=(number(2),))
 
 
 def _copying(function: Callable) -> Callable:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..compiler.front.binding import stand_in_by
-from ..compiler.front.values import Array, Known, Lazy, Value
+from ..compiler.front.values import Array, Known, Lazy, Number, Value
+from ..errors import ArgumentError
 from ..kernels.random import below, block, cosine, radius, sine, unit
 
 __all__: list[str] = []
@@ -88,6 +89,31 @@ def choice_array(state, a, shape=(), replace=True):
     return _moved(state, (n + 1) // 2), out
 
 
+def choice_of_few(state, a, shape=(), replace=False):
+    if shape > a:
+        raise ArgumentError("random.choice: more draws than rows without replacement")
+    after, order = permutation_number(state, a)
+    return after, order[:shape]
+
+
+def normal_vector(state, shape=(), mean: Any = 0.0, cov: Any = 1.0):
+    after, z = normal_array(state, mean.shape[0])
+    return after, mean + np.linalg.cholesky(cov) @ z
+
+
+def normal_vectors(state, shape=(), mean: Any = 0.0, cov: Any = 1.0):
+    after, z = normal_array(state, (shape, mean.shape[0]))
+    return after, mean + z @ np.linalg.cholesky(cov).T
+
+
+def arrays_of_normal_vectors(state, shape=(), mean: Any = 0.0, cov: Any = 1.0):
+    count = 1
+    for n in shape:
+        count *= n
+    after, x = normal_vectors(state, count, mean, cov)
+    return after, x.reshape(shape + (mean.shape[0],))  # noqa: RUF005
+
+
 # -- functions of whole arrays --------------------------------------------------------------------
 
 
@@ -124,6 +150,8 @@ def _stand_in(
     if home == "nbgrad.rules.special.aliases":
         is_whole = len(operands) == 1 and not named and isinstance(operands[0], (Array, Lazy))
         return _OF_ARRAYS.get(name) if is_whole else None
+    if home == "nbgrad.random.continuous" and name == "multivariate_normal":
+        return _of_vectors(operands, named)
     if home != "nbgrad.random":
         return None
     if name == "key":
@@ -136,11 +164,32 @@ def _stand_in(
     if name == "choice":
         replace = operands[3] if len(operands) > 3 else named.get("replace", Known(True))
         weighted = len(operands) > 4 or "p" in named
-        if is_array or weighted or not (isinstance(replace, Known) and replace.value is True):
+        if is_array or weighted or not isinstance(replace, Known):
             return None
+        if not replace.value:
+            shape = operands[2] if len(operands) > 2 else named.get("shape", ())
+            return choice_of_few if _is_integer(shape) else None
     shape = operands[place] if len(operands) > place else named.get("shape", ())
     is_number = shape == () or (isinstance(shape, Known) and shape.value == ())
     return number if is_number else array
+
+
+def _of_vectors(operands: Sequence[Value], named: Mapping[str, Value]) -> Callable | None:
+    """Draws with one mean and one covariance."""
+    given = dict(zip(("state", "shape", "mean", "cov"), operands, strict=False)) | dict(named)
+    ranks = [len(getattr(given.get(x), "shape", ())) for x in ("mean", "cov")]
+    shape = given.get("shape", Known(()))
+    if ranks != [1, 2]:
+        return None
+    if shape == () or (isinstance(shape, Known) and shape.value == ()):
+        return normal_vector
+    return normal_vectors if _is_integer(shape) else arrays_of_normal_vectors
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, Known):
+        return isinstance(value.value, int)
+    return isinstance(value, Number) and value.dtype.kind in "iu"
 
 
 stand_in_by(_stand_in)

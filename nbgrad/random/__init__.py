@@ -24,13 +24,14 @@ from ..rules import draws
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
 from .continuous import exponential, gumbel, laplace, logistic, multivariate_normal
-from .discrete import bernoulli, categorical, picked_by, poisson
+from .discrete import bernoulli, binomial, categorical, picked_by, poisson
 from .implicit import beta, chisquare, dirichlet, gamma, student_t
 from .states import affine, checked, drawn, lengths, moved, population, rows
 
 __all__ = [
     "bernoulli",
     "beta",
+    "binomial",
     "categorical",
     "chisquare",
     "choice",

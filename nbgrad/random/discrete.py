@@ -20,6 +20,10 @@ _poisson_quantile = custom_elementwise(
     "poisson_quantile(x, y)", partials=[None, None], name="poisson_quantile"
 )
 
+_binomial_quantile = custom_elementwise(
+    "binomial_quantile(x, y, z)", partials=[None, None, None], name="binomial_quantile"
+)
+
 
 def poisson(state: Any, shape: Any = (), mean: Any = 1.0) -> tuple[Any, Any]:
     """Draw int64 numbers of the Poisson distribution; `mean` broadcasts to `shape`.
@@ -39,6 +43,31 @@ def poisson(state: Any, shape: Any = (), mean: Any = 1.0) -> tuple[Any, Any]:
     return after, _poisson_quantile(stopped(mean), u).astype(np.int64)
 
 
+def binomial(state: Any, shape: Any = (), n: Any = 1, p: Any = 0.5) -> tuple[Any, Any]:
+    """Draw int64 numbers of the binomial distribution: successes in `n` trials, each with the
+    probability `p`; both broadcast to `shape`.
+
+    A draw is the quantile of a uniform number, and has no derivative in `p`. Raises ValueError if
+    `n` is not a number of trials, or if `p` is not in [0, 1].
+
+    >>> state, k = nbgrad.random.binomial(nbgrad.random.key(0), 1000, n=20, p=0.3)
+    >>> bool(abs(k.mean() - 6.0) < 0.3)
+    True
+    """
+    shape = lengths("binomial", shape)
+    (n, p), _ = parameters("binomial", shape, n=n, p=p)
+    whole = np.logical_and(np.logical_and(n >= 0, n < 1e15), n == np.floor(n))
+    require(np.all(whole), f"random.binomial: n must be whole and not negative{user_line()}")
+    _require_probability("binomial", p)
+    after, u = uniforms("binomial", state, shape)
+    return after, _binomial_quantile(stopped(n), stopped(p), u).astype(np.int64)
+
+
+def _require_probability(op: str, p: Any) -> None:
+    allowed = np.logical_and(p >= 0, p <= 1)
+    require(np.all(allowed), f"random.{op}: p must be between 0 and 1{user_line()}")
+
+
 def bernoulli(state: Any, shape: Any = (), p: Any = 0.5) -> tuple[Any, Any]:
     """Draw int64 numbers 0 and 1; 1 with the probability `p`, which broadcasts to `shape`.
 
@@ -50,10 +79,7 @@ def bernoulli(state: Any, shape: Any = (), p: Any = 0.5) -> tuple[Any, Any]:
     """
     shape = lengths("bernoulli", shape)
     (p,), _ = parameters("bernoulli", shape, p=p)
-    require(
-        np.all(np.logical_and(p >= 0, p <= 1)),
-        f"random.bernoulli: p must be between 0 and 1{user_line()}",
-    )
+    _require_probability("bernoulli", p)
     after, u = uniforms("bernoulli", state, shape)
     return after, (u < stopped(p)).astype(np.int64)
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.primitive import Primitive, bind, shape_of
 from ..errors import ArgumentError, ArgumentTypeError
+from ..ir.sizes import is_dynamic
 from ..rules.index import index_of
 from ..runtime.kinds import is_a
 from ..runtime.lines import user_line
@@ -53,12 +54,15 @@ def checked(op: str, state: Any) -> Any:
 
 
 def moved(state: Any, blocks: int) -> Any:
+    if is_dynamic(blocks):
+        return np.stack([state[0], state[1] + blocks])
     return state + np.array([0, blocks])
 
 
 def lengths(op: str, shape: Any) -> tuple[int, ...]:
     try:
-        shape = tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
+        parts = shape if isinstance(shape, (tuple, list)) else (shape,)
+        shape = tuple(x if is_dynamic(x) else operator.index(x) for x in parts)
     except TypeError:
         raise ArgumentTypeError(
             f"random.{op}: the shape must be an integer or a tuple of integers, not "

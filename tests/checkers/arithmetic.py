@@ -1,9 +1,13 @@
 """The numbers and the memory of the functions that `functions.py` makes of the kernel IR."""
 
+import cmath
+import itertools
 import math
 import struct
 from collections.abc import Callable
 from typing import Any
+
+from nbgrad.ir.library import DFT, HALF_TO_REAL, REAL_TO_HALF
 
 
 class Memory(dict):
@@ -97,6 +101,25 @@ def _product(c, at, a, a_at, b, b_at, m, n, k, c0, c1, a0, a1, b0, b1):
                 c[at + i * c0 + j * c1] += x * b[b_at + p * b0 + j * b1]
 
 
+def _fourier(yr, yr_at, yi, yi_at, xr, xr_at, xi, xi_at, there, kind, rows, n, inner, weight,
+             adds):  # fmt: skip
+    """y += F x, of places in buffers: see `nbgrad/ir/library.py`."""
+    half = n // 2 + 1
+    n_in, n_out = half if kind == HALF_TO_REAL else n, half if kind == REAL_TO_HALF else n
+    for row, q in itertools.product(range(rows), range(inner)):
+        for k, j in itertools.product(range(n_out), range(n_in)):
+            to, at = (row * n_out + k) * inner + q, (row * n_in + j) * inner + q
+            bin = min(j, k) if kind == DFT else j if kind == HALF_TO_REAL else k
+            alone = kind == DFT or bin == 0 or 2 * bin == n
+            x = complex(xr[xr_at + at] if there & 4 else 0.0, xi[xi_at + at] if there & 8 else 0.0)
+            turn = (1 if kind == HALF_TO_REAL else -1) * 2j * cmath.pi * (j * k % n) / n
+            y = x * cmath.exp(turn) * (1 if alone else weight)
+            if there & 1:
+                yr[yr_at + to] += y.real
+            if there & 2:
+                yi[yi_at + to] += y.imag
+
+
 def _require_kind(value: Any, kind: str) -> None:
     if isinstance(value, float) != (kind == "f"):
         raise TypeError(f"a word {value!r} is read as {kind}")
@@ -148,6 +171,6 @@ SPACE: dict[str, Any] = {
     "allocated": _allocated, "tick": _tick, "single": single, "wrapped": wrapped,
     "functions": _FUNCTIONS, "libm": LIBM,
     "memory": _words, "resized": _resized, "freed": freed, "require_kind": _require_kind,
-    "product": _product, "hidden": lambda x: (x,), "allowed": lambda: (2**40,),
+    "product": _product, "fourier": _fourier, "hidden": lambda x: (x,), "allowed": lambda: (2**40,),
     "noted": FACTS.__setitem__, "known": lambda fact: (FACTS[fact],),
 }  # fmt: skip

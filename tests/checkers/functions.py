@@ -14,6 +14,7 @@ import numpy as np
 
 from checkers.arithmetic import SPACE, UNDEFINED, records
 from nbgrad.ir.affine import Affine
+from nbgrad.ir.library import LIBRARY
 from nbgrad.ir.reductions import MAXIMUM, MINIMUM, SUM
 from nbgrad.ir.scalar import NAMES, Apply, Arg, Expr, Number
 from nbgrad.ir.spread import Spread
@@ -272,7 +273,7 @@ class _Text:
         targets = "".join(f"{name}, " for name in names)
         given = []
         for x in call.arguments:
-            if isinstance(x, Address) and call.function == "product":
+            if isinstance(x, Address) and call.function in LIBRARY:
                 given += [self._name(x.buffer), self._at(x.at)]
             elif isinstance(x, Address):
                 name = self._name(x.buffer)

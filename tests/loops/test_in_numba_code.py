@@ -100,9 +100,14 @@ def test_functions_of_users_are_called():
     assert np.isclose(whole(X, Y), np.sum(Y**3) + X[0, 0] ** 2 * Y[0] + np.sum(Y * Y))
 
 
+def test_functions_along_axes_are_compiled():
+    found = numba.njit(lambda x: special.softmax(x, axis=1))(X)
+    np.testing.assert_allclose(found, special.softmax(X, axis=1), rtol=1e-14)
+
+
 def test_what_is_not_compiled_is_refused_with_the_way_round():
     with pytest.raises(numba.TypingError, match=r"softmax in @njit code: .* in a loop, or outside"):
-        numba.njit(lambda x: special.softmax(x, axis=1))(X)
+        numba.njit(lambda x, k: special.softmax(x, axis=k))(X, 1)
 
 
 def test_a_compiled_gradient_is_refused_with_the_way_round():

@@ -24,6 +24,7 @@ DRAWS = {
     "student_t": lambda s: random.student_t(s, 500, 3.0, 1.0, 0.7),
     "dirichlet": lambda s: random.dirichlet(s, 300, np.array([0.3, 1.0, 4.0])),
     "poisson": lambda s: random.poisson(s, (40, 3), np.array([0.0, 3.0, 1000.0])),
+    "binomial": lambda s: random.binomial(s, (40, 3), np.array([0.0, 9.0, 1000.0]), 0.3),
     "bernoulli": lambda s: random.bernoulli(s, 99, 0.3),
     "categorical": lambda s: random.categorical(s, np.log([0.1, 0.2, 0.7]), 80),
     "rows of logits": lambda s: random.categorical(s, np.arange(12.0).reshape(3, 4)),
@@ -39,6 +40,15 @@ def test_both_tiers_give_the_same_bits(name):
         assert np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype
     again = DRAWS[name](eager[0])[1]
     assert np.shape(again) == np.shape(eager[1]), "the state moves on"
+
+
+@pytest.mark.parametrize(
+    ("n", "p"), [(10, 0.3), (20, 0.99), (5000, 0.998), (10**6, 1e-6), (7, 0.0), (7, 1.0)]
+)
+def test_binomial_numbers_are_quantiles(n, p):
+    u = random.uniform(K, 3000)[1]
+    wanted = stats.binom.ppf(u, n, p)
+    assert np.array_equal(random.binomial(K, 3000, n, p)[1], np.maximum(wanted, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -145,6 +155,8 @@ def test_samples_have_their_parameters():
         (lambda x: random.laplace(K, 3, 0.0, -x), "scale must be positive"),
         (lambda x: random.gamma(K, 3, x * np.ones(2)), r"\(2,\) does not broadcast"),
         (lambda x: random.poisson(K, 3, -x), "negative"),
+        (lambda x: random.binomial(K, 3, x + 0.5, 0.5), "whole and not negative"),
+        (lambda x: random.binomial(K, 3, 2, 2.0 * x), "between 0 and 1"),
         (lambda x: random.bernoulli(K, 3, 2.0 * x), "between 0 and 1"),
         (lambda x: random.dirichlet(K, 3, x), "must be a vector"),
         (lambda x: random.multivariate_normal(K, 3, x * np.ones(2), np.ones(2)), "covariance"),

@@ -10,6 +10,7 @@ import numpy as np
 from . import choosing as choosing
 from . import creation as creation
 from . import extremes as extremes
+from . import fourier as fourier
 from . import further as further
 from . import products as products
 from . import rearranging as rearranging

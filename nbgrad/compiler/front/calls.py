@@ -26,7 +26,7 @@ from .syntax import Unsupported, definition_of
 from .table import INSTRUCTIONS
 from .values import BOOL, COMPLEX, COMPLEX_SINGLE, Known, Value, named_tuple, rebuilt
 
-__all__ = ["call", "called", "defined", "read_in_place", "record_arrays"]
+__all__ = ["call", "called", "defined", "not_read", "read_in_place", "record_arrays"]
 
 _recorders: list[Callable[..., Callable[..., Value] | None]] = []
 
@@ -37,6 +37,15 @@ def record_arrays(find: Callable[..., Callable[..., Value] | None]) -> None:
     _recorders.append(find)
 
 
+_not_read: set[Callable[..., Value]] = set()
+
+
+def not_read(write: Callable[..., Value]) -> Callable[..., Value]:
+    """Decorator: the writer of calls of functions that this room does not read."""
+    _not_read.add(write)
+    return write
+
+
 def call(
     emit: FunctionBuilder, function: Any, operands: Sequence[Value],
     named: Mapping[str, Value] = MappingProxyType({}),
@@ -45,6 +54,8 @@ def call(
     others = [other for find in _recorders if (other := find(function, operands, named))]
     if not others:
         return _call(emit, function, operands, named)
+    if others[0] in _not_read and stand_in(function, operands, named) is function:
+        return others[0](emit, function, operands, named)
     held = emit.mark()
     try:
         return _call(emit, function, operands, named)

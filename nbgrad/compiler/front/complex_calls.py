@@ -82,7 +82,8 @@ _LIKE_OTHERS = frozenset(
     "expand_dims tril triu diag take swapaxes broadcast_to nonzero flatnonzero count_nonzero any "
     "all cumsum cumprod solve inv det complex complex64 complex128 bool len sum range enumerate "
     "zip reversed isinstance type tuple list add sub mul truediv pow neg pos eq ne kron size shape "
-    "logical_not logical_and logical_or".split()
+    "logical_not logical_and logical_or fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 "
+    "fftn ifftn rfftn irfftn fftshift ifftshift".split()
 )
 """Functions of NumPy that are the same for complex arguments."""
 

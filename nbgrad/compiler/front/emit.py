@@ -254,16 +254,6 @@ class FunctionBuilder(Memory):
         home, name = kind.__module__, kind.__qualname__
         return Raise(name if home == "builtins" else f"{home}.{name}", message)
 
-    def returned(self, value: Value) -> tuple[list[Operand], Any]:
-        """The numbers of a result, and its dtypes."""
-        if isinstance(value, tuple):
-            parts = [self.returned(part) for part in value]
-            return [x for numbers, _ in parts for x in numbers], tuple(d for _, d in parts)
-        if isinstance(value, Known) and value.value is None:
-            return [], None
-        number = self.typed(value)
-        return [number.operand], number.dtype
-
 
 _WRITTEN = {
     (operator.mod, "f"): operators.modulo, (operator.floordiv, "f"): operators.floor_quotient,

@@ -140,9 +140,7 @@ def _read(function: Any, kinds: tuple) -> Entry:
     result = walk.result
     dtypes = tuple(_leaves(result))
     name = ".".join([function.__name__, *filter(None, map(_label, kinds))])
-    for each in array_results(result):
-        parameters.append((each.name, Pointer(each.kind.dtype)))
-        parameters += [(f"{each.name}_n{i}", INT) for i in range(each.kind.ndim)]
+    parameters += _for_arrays(result)
     made = Function(name, tuple(parameters), (*emit.top, *body), dtypes, frozenset(emit.attributes))
     return Entry(made, result, lines=emit.lines, held=tuple(emit.held))
 
@@ -169,13 +167,16 @@ def written(
     attributes: frozenset[str] = frozenset(),
 ) -> Entry:  # fmt: skip
     """The function whose body `write(emit, *arguments)` writes; it gives the result."""
+    from .results import Results  # which has types of results
+
     emit = FunctionBuilder()
     parameters: list[tuple[str, Any]] = []
     arguments = [
         _parameter(emit, each, kind, parameters) for each, kind in zip(names, kinds, strict=True)
     ]
-    numbers, result = emit.returned(write(emit, *arguments))
-    emit.add(Return(tuple(numbers)))
+    results = Results(emit, ())
+    emit.add(Return(tuple(results.numbers(write(emit, *arguments), False))))
+    parameters += _for_arrays(result := results.kind)
     name = ".".join([name, *filter(None, map(_label, kinds))])
     body, dtypes = (*emit.top, *emit.body), tuple(_leaves(result))
     return Entry(Function(name, tuple(parameters), body, dtypes, attributes), result)
@@ -193,6 +194,15 @@ def _label(kind: Any) -> str:
         case np.dtype():
             return kind.str[1:]
     return ""
+
+
+def _for_arrays(result: Any) -> list[tuple[str, Any]]:
+    """The parameters for the arrays in a result."""
+    made: list[tuple[str, Any]] = []
+    for each in array_results(result):
+        made.append((each.name, Pointer(each.kind.dtype)))
+        made += [(f"{each.name}_n{i}", INT) for i in range(each.kind.ndim)]
+    return made
 
 
 def _leaves(result: Any) -> list[np.dtype]:

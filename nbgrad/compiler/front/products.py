@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir.affine import Affine
+from ...ir.library import PRODUCT
 from ...ir.reductions import SUM
-from ...ir.statements import Accumulate, For, Store
+from ...ir.statements import Accumulate, Call, For, Store
 from . import algebra, reductions
 from .array_table import function_row, known_of
 from .arrays import (
@@ -156,7 +157,7 @@ def _add_product(emit: FunctionBuilder, c: _Matrix, a: _Matrix, b: _Matrix) -> N
         numbers = [emit.cast(x, INT).operand for x in (m, n, k, *c.steps, *a.steps, *b.steps)]
         loop = emit.body[-1]
         assert isinstance(loop, For)
-        emit.body[-1] = replace(loop, product=(*addresses, *numbers))
+        emit.body[-1] = replace(loop, call=Call(PRODUCT, (*addresses, *numbers)))
 
 
 def _stacked(emit: FunctionBuilder, x: Array, y: Array, dtype: np.dtype) -> Value:

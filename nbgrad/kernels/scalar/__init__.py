@@ -30,6 +30,7 @@ from .gaussian import erf, erfc, erfcx, log_ndtr, ndtr
 from .incomplete import (
     beta_parts,
     betaincinv,
+    binomial_quantile,
     gamma_parts,
     gammaincinv,
     poisson_quantile,
@@ -108,6 +109,7 @@ __all__ = [
     "betainc",
     "betaincinv",
     "betaln",
+    "binomial_quantile",
     "boxcox",
     "boxcox1p",
     "cbrt",

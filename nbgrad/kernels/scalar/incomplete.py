@@ -19,13 +19,14 @@ from .loggamma import digamma, lgamma
 __all__ = [
     "beta_parts",
     "betaincinv",
+    "binomial_quantile",
     "gamma_parts",
     "gammaincinv",
     "poisson_quantile",
 ]  # fmt: skip
 
 gammaincinv, betaincinv = of_scipy("gammaincinv", 2), of_scipy("betaincinv", 3)
-gammaincc, ndtri = of_scipy("gammaincc", 2), of_scipy("ndtri")
+gammaincc, betainc, ndtri = of_scipy("gammaincc", 2), of_scipy("betainc", 3), of_scipy("ndtri")
 _MOST = 1_000_000  # terms
 
 
@@ -185,6 +186,38 @@ def _poisson_quantile(mean, u):
     return like(kind, k)
 
 
+def _binomial_quantile(n, p, u):
+    """The least k with P(X <= k) >= u of the binomial distribution, found like that of the Poisson
+    distribution."""
+    kind, n, p, u = u, np.float64(n), np.float64(p), np.float64(u)
+    if not (0.0 <= n < np.inf and 0.0 <= p <= 1.0 and 0.0 <= u < 1.0):
+        return like(kind, np.nan)
+    if n == 0.0 or p == 0.0 or p == 1.0:
+        return like(kind, n if p == 1.0 else 0.0)
+    k, odds, mean = 0.0, p / (1.0 - p), n * p
+    if mean > 10.0:
+        z = ndtri(max(u, 1e-300))
+        skew = (1.0 - 2.0 * p) * (z * z - 1.0) / 6.0
+        k = np.floor(mean + math.sqrt(mean * (1.0 - p)) * z + skew)
+        k = min(max(k, 0.0), n - 1.0)
+    choices = lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)
+    term = math.exp(choices + k * math.log(p) + (n - k) * math.log1p(-p))
+    below = betainc(n - k, k + 1.0, 1.0 - p)
+    for _ in range(_MOST):
+        if not (k > 0.0 and below - term >= u):
+            break
+        below -= term
+        term *= k / ((n - k + 1.0) * odds)
+        k -= 1.0
+    for _ in range(_MOST):
+        if below >= u or k >= n or (term < 1e-18 and k > mean):
+            break
+        term *= (n - k) / (k + 1.0) * odds
+        k += 1.0
+        below += term
+    return like(kind, k)
+
+
 def _plain(function):
     """The function in plain Python, in the dtype of its last argument."""
     return lambda *args: type(args[-1])(function(*args))
@@ -193,3 +226,4 @@ def _plain(function):
 gamma_parts = scalar(_plain(_gamma_parts), inlined=False)(_gamma_parts)
 beta_parts = scalar(_plain(_beta_parts), inlined=False)(_beta_parts)
 poisson_quantile = scalar(_plain(_poisson_quantile), inlined=False)(_poisson_quantile)
+binomial_quantile = scalar(_plain(_binomial_quantile), inlined=False)(_binomial_quantile)

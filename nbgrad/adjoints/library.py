@@ -1,0 +1,125 @@
+"""The derivatives of loops that are calls of a library: see `ir/library.py`.
+
+The sweeps write calls for the loops. The adjoint of a product is two products, that of a Fourier
+transform one transform.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..ir.library import DFT, FOURIER, HALF_TO_REAL, PRODUCT, REAL_TO_HALF
+from ..ir.statements import Address, Call, For, Literal
+from ..ir.walk import with_inner
+
+__all__ = ["SIZES", "adjoints_of_call", "call_without", "tangents_of_call", "with_calls"]
+
+SIZES = 12
+"""The number of arguments of one product."""
+
+Shadow = Callable[[Any], Any]
+
+
+def with_calls(body: Sequence[Any]) -> tuple[Any, ...]:
+    """The statements with calls in place of the loops that have one."""
+    return tuple(
+        each.call if isinstance(each, For) and each.call else with_inner(each, with_calls)
+        for each in body
+    )
+
+
+def adjoints_of_call(call: Call, shadow: Shadow) -> list[Call]:
+    """The calls that add to the shadows of what a call reads; `shadow` gives that of a buffer, or
+    None."""
+    return _OF[call.function][0](call.arguments, shadow)
+
+
+def tangents_of_call(call: Call, dot: Shadow) -> list[Call]:
+    """The calls that add to the tangent of the result; `dot` gives the tangent of a buffer, or
+    None."""
+    return _OF[call.function][1](call.arguments, dot)
+
+
+def call_without(call: Call, buffers: Collection[Any]) -> Call | None:
+    """The call without results in these buffers; None for one that has no others."""
+    if call.function == PRODUCT:
+        return None if call.arguments[0].buffer in buffers else call
+    found = _transform(*_parts(call.arguments, lambda x: None if x in buffers else x))
+    return found[0] if found else None
+
+
+def _of(x: Address, shadow: Shadow) -> Address | None:
+    buffer = shadow(x.buffer)
+    return None if buffer is None else replace(x, buffer=buffer)
+
+
+# -- products -------------------------------------------------------------------------------------
+
+
+def _adjoints_of_product(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
+    c, a, b, m, n, k, c0, c1, a0, a1, b0, b1, *rounds = arguments
+    made = []
+    if (g := _of(c, shadow)) is None:
+        return []
+    by_a, by_b = [], []
+    if rounds:
+        count, dc, da, db, dm, dn, dk = rounds
+        by_a, by_b = (count, da, dc, db, dm, dk, dn), (count, db, da, dc, dk, dn, dm)
+    if (bar := _of(a, shadow)) is not None:
+        made.append(Call(PRODUCT, (bar, g, b, m, k, n, a0, a1, c0, c1, b1, b0, *by_a)))
+    if (bar := _of(b, shadow)) is not None:
+        made.append(Call(PRODUCT, (bar, a, g, k, n, m, b0, b1, a1, a0, c0, c1, *by_b)))
+    return made
+
+
+def _tangents_of_product(arguments: Sequence[Any], dot: Shadow) -> list[Call]:
+    c, a, b, *rest = arguments
+    if (to := _of(c, dot)) is None:
+        return []
+    pairs = (_of(a, dot), b), (a, _of(b, dot))
+    return [Call(PRODUCT, (to, x, y, *rest)) for x, y in pairs if x is not None and y is not None]
+
+
+# -- Fourier transforms ---------------------------------------------------------------------------
+
+_TRANSPOSED = {DFT: DFT, REAL_TO_HALF: HALF_TO_REAL, HALF_TO_REAL: REAL_TO_HALF}
+
+
+def _adjoints_of_transform(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
+    """The transposed transform. That of a complex one is the inverse: both with the real and the
+    imaginary parts exchanged."""
+    parts, (kind, *sizes) = _parts(arguments, shadow)
+    y, x = parts[:2], parts[2:]
+    if kind.number == DFT:
+        y, x = y[::-1], x[::-1]
+    other = replace(kind, number=_TRANSPOSED[kind.number])
+    return _transform([*x, *y], [other, *sizes])
+
+
+def _tangents_of_transform(arguments: Sequence[Any], dot: Shadow) -> list[Call]:
+    return _transform(*_parts(arguments, dot))
+
+
+def _parts(arguments: Sequence[Any], shadow: Shadow) -> tuple[list[Address | None], list[Any]]:
+    """The shadows of the parts, None for those without, and the other arguments."""
+    present = arguments[4].number
+    pointers = enumerate(arguments[:4])
+    parts = [_of(x, shadow) if present >> i & 1 else None for i, x in pointers]
+    return parts, list(arguments[5:])
+
+
+def _transform(parts: Sequence[Address | None], rest: Sequence[Any]) -> list[Call]:
+    """A call for parts that there may be or not."""
+    there = [x for x in parts if x is not None]
+    if not any(parts[:2]) or not any(parts[2:]):
+        return []
+    present = sum(1 << i for i, x in enumerate(parts) if x is not None)
+    kind = rest[0]
+    given = [there[0] if x is None else x for x in parts]
+    return [Call(FOURIER, (*given, Literal(present, kind.dtype), *rest))]
+
+
+_OF = {
+    PRODUCT: (_adjoints_of_product, _tangents_of_product),
+    FOURIER: (_adjoints_of_transform, _tangents_of_transform),
+}

@@ -1,0 +1,22 @@
+"""Library functions that stand for loops.
+
+The front end writes a product of matrices, or a Fourier transform, as a nest of loops. The
+outermost loop holds the call that does the same: all analyses read the loops, and code is the call.
+"""
+
+__all__ = ["DFT", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF"]
+
+PRODUCT = "product"
+"""c += a @ b. The arguments are addresses of c, a and b, the sizes m, n and k, and for each matrix
+the steps to the next row and to the next column. A loop of products has further ones: the number of
+rounds, the distances of the addresses of two rounds, and of the sizes."""
+FOURIER = "fourier"
+"""y += F x along the middle axis of contiguous arrays of rows x n x inner numbers, not normalised.
+The arguments are the addresses of the real and the imaginary parts of y and of x, which of these
+four there are (bits, the first one is 1), the kind, rows, n, inner, the weight of those numbers of
+half a spectrum that stand for two, and 1, or 0 where y is set. Another address stands for a part
+that there is not."""
+LIBRARY = frozenset([PRODUCT, FOURIER])
+
+DFT, REAL_TO_HALF, HALF_TO_REAL = range(3)
+"""Kinds of transforms: complex, from real numbers to the first half of the spectrum, and back."""
