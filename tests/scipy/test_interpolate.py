@@ -102,7 +102,7 @@ def test_interp1d_is_scipys(kind):
         same(one(Q[:-1].reshape(1, -1)), other(Q[:-1].reshape(1, -1)))
 
 
-@pytest.mark.parametrize("method", ["linear", "nearest", "slinear", "cubic"])
+@pytest.mark.parametrize("method", ["linear", "nearest", "slinear", "cubic", "pchip"])
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_grids_are_scipys(method, axes):
     points = [np.sort(RNG.uniform(0, 1, 5) + np.arange(5)) for _ in range(axes)]
@@ -131,11 +131,16 @@ def test_derivatives_of_other_curves():
     agree(lambda x, y, q: ours.interp1d(x, y, axis=0)(q), X, Y, INSIDE)
 
 
-def test_derivatives_of_grids():
-    points = [np.array([0.0, 1.0, 2.5, 3.0]), np.array([0.0, 2.0, 3.0, 5.0])]
-    at = np.array([[0.4, 1.2], [2.2, 4.5]])
-    values = Y.ravel()[:16].reshape(4, 4)
-    agree(lambda p, v, q: ours.interpn((p, points[1]), v, q), points[0], values, at)
+@pytest.mark.parametrize(
+    "method",
+    ["linear", *(pytest.param(m, marks=pytest.mark.full)
+                 for m in ("slinear", "cubic", "quintic", "pchip"))],
+)  # fmt: skip
+def test_derivatives_of_grids(method):
+    points = X[:6], np.array([0.0, 2.0, 3.0, 5.0, 5.5, 6.0])
+    at = np.array([[0.4, 1.2], [2.9, 4.5]])
+    values = np.cumsum(Y.ravel()).reshape(6, 4) @ RNG.normal(size=(4, 6))
+    agree(lambda p, v, q: ours.interpn((p, points[1]), v, q, method), points[0], values, at)
 
 
 def test_at_a_point_the_piece_on_the_right_counts():
@@ -179,5 +184,3 @@ def test_bad_arguments_are_named(name):
 def test_refusals_name_the_way():
     with pytest.raises(nbgrad.NoRuleError, match="CubicSpline"):
         nbgrad.grad(lambda y: ours.make_interp_spline(X, y, bc_type="periodic")(1.0).sum())(Y)
-    with pytest.raises(nbgrad.NoRuleError, match="pchip"):
-        ours.RegularGridInterpolator((X,), Y, "pchip")
