@@ -10,9 +10,10 @@ from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError
 from ...kernels import shapes
 from ...linalg import solve_banded
-from ...rules.select import take, take_along_axis
+from ...rules.select import take
+from .bands import by_diagonals, solve_cyclic
 from .bsplines import BSpline, basis, made
-from .points import column, floats
+from .points import floats
 
 __all__ = ["make_interp_spline"]
 
@@ -106,7 +107,7 @@ def make_interp_spline(
         for nu in ([0] if ends is None else [order for order, _ in ends])
     ]
     at, weights = (np.concatenate(z, axis=0) for z in zip(*orders, strict=True))
-    bands = _bands(at - k, weights, size, k)
+    bands = by_diagonals(at - k, weights, size, k)
     values = [*(v[None] for _, v in left), y, *(v[None] for _, v in right)]
     c = np.concatenate(values, axis=0) if len(values) > 1 else y
     flat = c if len(shape_of(c)) == 1 else np.reshape(c, (size, -1))
@@ -160,25 +161,6 @@ def _augmented(x: Any, k: int) -> Any:
     return np.concatenate([*[x[:1]] * k, x, *[x[-1:]] * k])
 
 
-def _bands(first: Any, weights: Any, n: int, k: int) -> Any:
-    """The matrix (n, n) whose row i holds `weights[i]` from the column first[i] on, by
-    diagonals. Elements that are not 0 are at most k beside the main one."""
-    rows = np.arange(n)
-    columns = rows[:, None] + np.arange(-k, k + 1) - column(first, 2)
-    held = np.minimum(np.maximum(columns, 0), k)
-    seen = np.logical_and(columns >= 0, columns <= k)
-    seen = np.logical_and(seen, np.abs(rows[:, None] + np.arange(-k, k + 1) - (n - 1) / 2) <= n / 2)
-    by_row = np.where(seen, take_along_axis(weights, held, 1), 0.0)
-    parts = []
-    for d in range(k, -k - 1, -1):  # the diagonal d above the main one, by columns
-        line = by_row[:, k + d]
-        zeros = np.zeros(abs(d))
-        parts.append(
-            np.concatenate([zeros, line[: n - d]] if d > 0 else [line[-d:], zeros] if d else [line])
-        )
-    return np.stack(parts)
-
-
 def _periodic_knots(x: Any, k: int) -> Any:
     """The points, or for even degrees their middles, continued by k knots on both sides."""
     if k % 2 == 0:
@@ -189,32 +171,9 @@ def _periodic_knots(x: Any, k: int) -> Any:
 
 
 def _periodic(t: Any, x: Any, y: Any, k: int) -> Any:
-    """The coefficients of a periodic spline. Its matrix is banded, but for the corners at the upper
-    right and the lower left, which add one of rank k (Woodbury)."""
-    n, upper = shape_of(x)[0] - 1, k // 2
-    lower, right = k - upper, np.reshape(y[:-1], (n, -1))
-    _, weights = basis(t, x[:-1], k, 0)  # row i has the columns i - upper, ..., i + lower
-    first = np.arange(n) - upper
-    if n <= 2 * k:
-        columns = (first[:, None] + np.arange(k + 1)) % n
-        matrix = np.sum(weights[:, :, None] * (columns[:, :, None] == np.arange(n)), axis=1)
-        found = np.linalg.solve(matrix, right)
-    else:
-        corners = np.eye(n)[:, [*range(upper), *range(n - lower, n)]]
-        bands = _bands(first, weights, n, k)
-        found = solve_banded((k, k), bands, np.concatenate([right, corners], axis=1))
-        one = _diagonals(weights[:upper])
-        other = _diagonals(weights[n - lower :][::-1, ::-1])[::-1, ::-1]
-        along = np.concatenate([one @ found[n - upper :], other @ found[:lower]], axis=0)
-        m = shape_of(right)[1]
-        share = np.linalg.solve(np.eye(k) + along[:, m:], along[:, :m])
-        found = found[:, :m] - found[:, m:] @ share
-    c = take(found, (np.arange(n + k) - upper) % n, axis=0)
+    """The coefficients of a periodic spline."""
+    n = shape_of(x)[0] - 1
+    _, weights = basis(t, x[:-1], k, 0)  # row i has the columns i - k // 2, ... of `found`
+    found = solve_cyclic(weights, k // 2, np.reshape(y[:-1], (n, -1)))
+    c = take(found, (np.arange(n + k) - k // 2) % n, axis=0)
     return np.reshape(c, (n + k, *shape_of(y)[1:]))
-
-
-def _diagonals(weights: Any) -> Any:
-    """The triangular matrix whose row i holds weights[i] from the main diagonal on."""
-    n = shape_of(weights)[0]
-    place = np.arange(n) - np.arange(n)[:, None]
-    return np.where(place >= 0, take_along_axis(weights, np.maximum(place, 0), 1), 0.0)
