@@ -98,6 +98,7 @@ class Primitive:
       long as NumPy's forward pass on large arrays.
     * `simplify(primitive, builder, args, **params)`: a simpler recording of a call, or None.
     * `unit`: all partials are 0, 1 or -1, so the Jacobian needs no multiplication.
+    * `orders`: how many derivatives are known, if not all.
 
     Raises TypeError if a primitive to be registered has neither a form nor a reason.
     """
@@ -140,6 +141,7 @@ class Primitive:
         slow: str = "",
         simplify: Callable | None = None,
         unit: bool = False,
+        orders: float = math.inf,
     ):
         self.name = name
         self.function = function
@@ -150,6 +152,7 @@ class Primitive:
         self.eager_only = eager_only
         self.slow = slow
         self.unit = unit
+        self.orders = orders
         if form:
             self.form = form
         if simplify:
