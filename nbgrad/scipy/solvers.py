@@ -78,7 +78,10 @@ def minimize(
     constants, and x0 has no derivative. Constraints may depend on tracked values too; the equations
     are then those of Karush, Kuhn and Tucker. `result` has no arrays such as jac. Raises StepsError
     if the method did not converge, MatrixError if the equations are singular at the minimum,
-    NoRuleError for tracked bounds and other settings, TraceError in compiled programs.
+    NoRuleError for tracked bounds and other settings.
+
+    In compiled programs, BFGS is a loop of the program: without bounds and constraints, by the
+    method None or "BFGS", with tol and the options gtol and maxiter; others raise EagerOnlyError.
 
     >>> fit = lambda p: (p["a"] - 1.0) ** 2 + np.sum((p["b"] - p["a"]) ** 2)
     >>> found = nbgrad.scipy.minimize(fit, {"a": 0.0, "b": np.zeros(2)})
@@ -91,7 +94,7 @@ def minimize(
         def plain(f: Callable, x0: Any, args: Any, **more: Any) -> OptimizeResult:
             return minimize(f, x0, args, method, compile=compile, **settings | more)
 
-        return optima.minimize(f, x0, _tuple(args), plain, settings)
+        return optima.minimize(f, x0, _tuple(args), plain, method, settings)
     start = Start(x0)
     parts = _objective(f, start, args, compile)
     name = method.lower() if isinstance(method, str) else method
