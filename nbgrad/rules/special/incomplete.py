@@ -24,9 +24,16 @@ unit = Interval(0.31, 0.9)
 
 # -- densities ------------------------------------------------------------------------------------
 
-# The remainder of Stirling's formula for log(gamma(a)), times a, in powers of 1 / a**2 (DLMF
-# 5.11.1).
+# Stirling's formula in powers of 1 / a**2 (DLMF 5.11.1).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+def _stirling(a):
+    """log(gamma(a)) - (a - 1/2) log(a) + a - log(2 pi) / 2, for a > 10."""
+    lacking = 0.0
+    for number in reversed(_STIRLING):
+        lacking = number + lacking / (a * a)
+    return lacking / a
 
 
 def _gamma_density(a, x):
@@ -34,16 +41,24 @@ def _gamma_density(a, x):
     near = np.exp(xlogy(a - 1, x) - x - gammaln(a))
     large = a > 10
     wide, over = np.where(large, a, 10.0), np.where(x == 0, 1.0, x)
-    lacking = 0.0
-    for number in reversed(_STIRLING):
-        lacking = number + lacking / (wide * wide)
-    far = np.sqrt(wide / (2 * math.pi)) * np.exp(-kl_div(wide, x) - lacking / wide) / over
+    far = np.sqrt(wide / (2 * math.pi)) * np.exp(-kl_div(wide, x) - _stirling(wide)) / over
     return np.where(x < 0, np.nan, np.where(large, far, near))
 
 
-def _beta_density(a, b, x):
-    """x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
-    return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+def beta_density(a, b, x):
+    """x**(a - 1) (1 - x)**(b - 1) / beta(a, b); for large parameters, the larger one is replaced
+    by Stirling's formula, and the rest is a gamma density."""
+    near = np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+    turned = b > a
+    more, less = np.where(turned, b, a), np.where(turned, a, b)
+    at, rest = np.where(turned, 1 - x, x), np.where(turned, x, 1 - x)
+    large = more > 10
+    wide, over = np.where(large, more, 10.0), np.where(at == 0, 1.0, at)
+    total = wide + less
+    logs = _stirling(total) - _stirling(wide) - kl_div(wide, total * at)
+    far = np.sqrt(wide * total) / over * np.exp(logs) * _gamma_density(less, total * rest)
+    outside = np.logical_or(x < 0, x > 1)
+    return np.where(outside, np.nan, np.where(large, far, near))
 
 
 # -- slopes in parameters -------------------------------------------------------------------------
@@ -133,7 +148,7 @@ def _beta_in(n: int, m: int) -> Callable[..., Any]:
     def partial(a, b, x, out):
         constant = np.logical_or(x == 0, x == 1)
         x = np.where(constant, 0.5, x)
-        return np.where(constant, 0.0, _beta_density(a, b, x) * bind(beta_slopes[n, m], a, b, x))
+        return np.where(constant, 0.0, beta_density(a, b, x) * bind(beta_slopes[n, m], a, b, x))
 
     return partial
 
@@ -165,7 +180,7 @@ def gammaincc(a, x) -> Any:
 
 @scipy_function(
     "betainc(x, y, z)", [positive, positive, unit], _beta_in(1, 0), _beta_in(0, 1),
-    lambda a, b, x, out: _beta_density(a, b, x), orders=2,
+    lambda a, b, x, out: beta_density(a, b, x), orders=2,
     notes="at most two derivatives in a and b",
 )  # fmt: skip
 def betainc(a, b, x) -> Any:
