@@ -13,6 +13,7 @@ from scipy.optimize import Bounds
 from ..control import newton
 from ..control.carried import name_of
 from ..control.descent import bfgs
+from ..core.primitive import shape_of
 from ..errors import EagerOnlyError, NoRuleError
 from ..runtime.lines import user_line
 from ..transforms import grad
@@ -56,8 +57,13 @@ def minimize(
     bounds = settings.get("bounds")
 
     def compiled(op: str, cost: Callable, v: Any) -> Any:
-        known = {"bounds": bounds, "constraints": constraints} | settings
-        return bfgs(op, cost, v, *_for_bfgs(method, known, len(v)))
+        known: dict[str, Any] = {"bounds": bounds, "constraints": constraints} | settings
+        tol, options = known.pop("tol", None), dict(known.pop("options", None) or {})
+        tol, most = options.pop("gtol", tol), options.pop("maxiter", None)
+        if not (method is None or (isinstance(method, str) and method.lower() == "bfgs")):
+            known["method"] = method
+        _require_bfgs("minimize", known | options, "tol and the options gtol and maxiter")
+        return _by_bfgs(op, cost, v, 1e-5 if tol is None else tol, most)
 
     x, runs = _stationary(
         "minimize", f, f, x0, args, plain, bounds, _of_pairs, compiled, constraints or ()
@@ -86,11 +92,10 @@ def least_squares(
     bounds, both = settings.get("bounds"), (args, options)
 
     def compiled(op: str, cost: Callable, v: Any) -> Any:
-        raise EagerOnlyError(
-            f"{op}: SciPy's least_squares cannot be part of a compiled program: minimize the sum "
-            "of squares by nbgrad.scipy.minimize, or find the zero of its gradient with "
-            "nbgrad.newton" + user_line()
-        )
+        known = {name: x for name, x in settings.items() if name not in ("loss", "f_scale")}
+        options = {name: known.pop(name) for name in ("gtol", "max_nfev") if name in known}
+        _require_bfgs("least_squares", known, "gtol and max_nfev")
+        return _by_bfgs(op, cost, v, options.get("gtol") or 1e-8, options.get("max_nfev"))
 
     x, runs = _stationary("least_squares", f, cost, x0, both, plain, bounds, _of_sides, compiled)
     return runs.found(x=x, fun=flat(f(x, *args, **options)), cost=cost(x, args, options))
@@ -156,24 +161,20 @@ def _stationary(
     return unravel(solved(op, conditions, run, traced, start, (args, own), solve)[:n]), runs
 
 
-def _for_bfgs(method: Any, settings: dict, n: int) -> tuple[float, int]:
-    """The tolerance and the number of steps in a compiled program. Raises EagerOnlyError for
-    settings that it does not know."""
-    options = dict(settings.get("options") or {})
-    tol = settings.get("tol")
-    tol = options.pop("gtol", 1e-5 if tol is None else tol)
-    most = options.pop("maxiter", None) or 200 * n
-    others = [name for name, value in settings.items() if value is not None]
-    others = [*(set(others) - {"options", "tol"}), *options]
-    named = method is None or (isinstance(method, str) and method.lower() == "bfgs")
-    if others or not named:
-        told = ", ".join(sorted(others)) if named else f"method={method!r}"
+def _require_bfgs(op: str, settings: dict, known: str) -> None:
+    """Raise EagerOnlyError for settings that a compiled program does not know."""
+    others = [f"{name}={value!r}" if isinstance(value, str) else name
+              for name, value in sorted(settings.items()) if value is not None]  # fmt: skip
+    if others:
         raise EagerOnlyError(
-            f"minimize: {told} cannot be part of a compiled program, where the method is BFGS "
-            "with tol and the options gtol and maxiter: leave it out, compile the function alone "
-            "by compile=True, or find the zero of its gradient with nbgrad.newton" + user_line()
+            f"{op}: {', '.join(others)} cannot be part of a compiled program, where the method is "
+            f"BFGS with {known}: leave it out, compile the function alone by compile=True, or find "
+            "the zero of its gradient with nbgrad.newton" + user_line()
         )
-    return float(tol), int(most)
+
+
+def _by_bfgs(op: str, cost: Callable, v: Any, tol: float, most: int | None) -> Any:
+    return bfgs(op, cost, v, float(tol), int(most or 200 * shape_of(v)[0]))
 
 
 def _of_pairs(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

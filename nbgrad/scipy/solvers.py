@@ -144,7 +144,8 @@ def least_squares(
     others are flat. Raises the errors of `minimize`.
 
     For tracked args, kwargs or closures, `result.x`, `result.fun` and `result.cost` are
-    differentiable, as for `minimize`. The loss is then one of SciPy's names.
+    differentiable, as for `minimize`. The loss is then one of SciPy's names. Compiled programs
+    find the minimum by BFGS, without bounds, with the settings loss, f_scale, gtol and max_nfev.
 
     >>> t = np.linspace(0.0, 1.0, 5)
     >>> decay = lambda p, y: p["a"] * np.exp(-p["b"] * t) - y

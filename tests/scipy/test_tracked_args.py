@@ -124,6 +124,15 @@ def test_minima_in_compiled_programs():
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
+def test_fits_in_compiled_programs():
+    def fitted(p):
+        found = scipy.least_squares(misfit, FIRST, args=(p,), loss="cauchy", f_scale=0.1)
+        return found.x["b"] + found.cost
+
+    slopes = nbgrad.value_and_grad(fitted)
+    np.testing.assert_allclose(compile(slopes)(P), slopes(P), rtol=1e-9)
+
+
 @pytest.mark.full
 def test_bends_and_samples_of_compiled_minima():
     bent = nbgrad.hessian(lowest)
@@ -295,7 +304,7 @@ def test_refusals_name_the_way():
     with pytest.raises(nbgrad.NoRuleError, match="full_output is not supported"):
         grad(lambda p: scipy.brentq(lambda x: x - p, 0, 5, full_output=True)[0])(2.0)
     for name, words in (
-        ("least_squares", "squares"), ("minimize bounds", "bounds"),
+        ("least_squares loss", "bounds"), ("minimize bounds", "bounds"),
         ("minimize Nelder-Mead", "Nelder-Mead"),
     ):  # fmt: skip
         with pytest.raises(nbgrad.TraceError, match=rf"{words}.*nbgrad\.newton"):
