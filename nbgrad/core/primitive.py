@@ -100,6 +100,7 @@ class Primitive:
     * `pattern(op)`: on which elements of the arguments those of the result depend
       (`nbgrad/rules/patterns.py`), if it does not follow from other facts.
     * `unit`: all partials are 0, 1 or -1, so the Jacobian needs no multiplication.
+    * `orders`: how many derivatives are known, if not all.
 
     Raises TypeError if a primitive to be registered has neither a form nor a reason.
     """
@@ -146,6 +147,7 @@ class Primitive:
         simplify: Callable | None = None,
         unit: bool = False,
         pattern: Callable | None = None,
+        orders: float = math.inf,
     ):
         self.name = name
         self.function = function
@@ -156,6 +158,7 @@ class Primitive:
         self.eager_only = eager_only
         self.slow = slow
         self.unit = unit
+        self.orders = orders
         if form:
             self.form = form
         if pattern:

@@ -9,102 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from ..core.primitive import shape_of
-from ..errors import ArgumentError, NoRuleError
+from ..core.primitive import bind, shape_of
+from ..errors import ArgumentError
 from ..rules import draws
 from ..rules.layout import given
-from ..rules.special.gammas import digamma, polygamma
+from ..rules.special.incomplete import beta_slopes, gamma_slope
 from ..runtime.lines import user_line
 from ..transforms.elementwise import custom_elementwise
 from .continuous import parameters, placed, positive, rounded, uniforms
 from .states import drawn, lengths
 
-# -- quantiles and their slopes -------------------------------------------------------------------
-# gamma_parts(n, a, x) is the n-th derivative of the distribution function in a, over the density.
+# -- quantiles ------------------------------------------------------------------------------------
 
-
-def _third(op: str) -> Any:
-    def refuse(*args: Any) -> Any:
-        raise NoRuleError(
-            f"random.{op}: a draw has no third derivative in a parameter of its shape"
-        )
-
-    return refuse
-
-
-def _gamma_log(a: Any, x: Any) -> Any:
-    return np.log(x) - digamma(a)
-
-
-def _gamma_rise(a: Any, x: Any) -> Any:
-    """The derivative of the logarithm of the density in x."""
-    return (a - 1.0) / x - 1.0
-
-
-_gamma_curve = custom_elementwise(
-    "gamma_parts(2.0, x, y)", name="gamma_curve",
-    partials=[
-        _third("gamma"),
-        lambda a, x, out: _gamma_log(a, x) ** 2 - polygamma(1, a) - out * _gamma_rise(a, x),
-    ],
-)  # fmt: skip
-_gamma_slope = custom_elementwise(
-    "gamma_parts(1.0, x, y)", name="gamma_slope",
-    partials=[
-        lambda a, x, out: _gamma_curve(a, x) - out * _gamma_log(a, x),
-        lambda a, x, out: _gamma_log(a, x) - out * _gamma_rise(a, x),
-    ],
-)  # fmt: skip
 _gamma_quantile = custom_elementwise(
     "gammaincinv(x, y)", name="gamma_quantile",
-    partials=[lambda a, u, out: -_gamma_slope(a, out), None],
+    partials=[lambda a, u, out: -bind(gamma_slope, a, out), None],
 )  # fmt: skip
-
-
-def _beta_logs(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
-    """The derivatives of the logarithm of the density in a and b."""
-    both = digamma(a + b)
-    return np.log(x) - digamma(a) + both, np.log1p(-x) - digamma(b) + both
-
-
-def _beta_rise(a: Any, b: Any, x: Any) -> Any:
-    return (a - 1.0) / x - (b - 1.0) / (1.0 - x)
-
-
-def _beta_part(n: int, m: int) -> Any:
-    """The derivative of the distribution function, n times in a and m times in b, over the
-    density."""
-    first = n + m == 1
-
-    def of_parameter(at: int) -> Any:
-        def partial(a: Any, b: Any, x: Any, out: Any) -> Any:
-            more = _beta_parts[n + (at == 0), m + (at == 1)]
-            return more(a, b, x) - out * _beta_logs(a, b, x)[at]
-
-        return partial if first else _third("beta")
-
-    def of_x(a: Any, b: Any, x: Any, out: Any) -> Any:
-        logs = _beta_logs(a, b, x)
-        if first:
-            slope = logs[m]
-        else:
-            curve = polygamma(1, a + b)
-            slope = logs[0 if n else 1] * logs[1 if m else 0] + curve
-            slope = slope if n == m else slope - polygamma(1, a if n else b)
-        return slope - out * _beta_rise(a, b, x)
-
-    return custom_elementwise(
-        f"beta_parts({n}.0, {m}.0, x, y, z)", name=f"beta_part_{n}{m}",
-        partials=[of_parameter(0), of_parameter(1), of_x],
-    )  # fmt: skip
-
-
-_beta_parts = {pair: _beta_part(*pair) for pair in ((2, 0), (1, 1), (0, 2), (1, 0), (0, 1))}
 _beta_quantile = custom_elementwise(
     "betaincinv(x, y, z)", name="beta_quantile",
     partials=[
-        lambda a, b, u, out: -_beta_parts[1, 0](a, b, out),
-        lambda a, b, u, out: -_beta_parts[0, 1](a, b, out), None,
+        lambda a, b, u, out: -bind(beta_slopes[1, 0], a, b, out),
+        lambda a, b, u, out: -bind(beta_slopes[0, 1], a, b, out), None,
     ],
 )  # fmt: skip
 

@@ -12,6 +12,8 @@ from scipy.optimize import Bounds
 
 from ..control import newton
 from ..control.carried import name_of
+from ..control.descent import bfgs
+from ..core.primitive import shape_of
 from ..errors import EagerOnlyError, NoRuleError
 from ..runtime.lines import user_line
 from ..transforms import grad
@@ -45,13 +47,27 @@ def root(f: Callable, x0: Any, args: tuple, plain: Callable, settings: dict) -> 
     return runs.found(x=x, fun=flat(f(x, *args)))
 
 
-def minimize(f: Callable, x0: Any, args: tuple, plain: Callable, settings: dict) -> Solved:
+def minimize(
+    f: Callable, x0: Any, args: tuple, plain: Callable, method: Any, settings: dict
+) -> Solved:
     """Return a minimum as a function of `args`. `plain(f, x0, args, **settings)` calls SciPy."""
     settings = dict(settings)
     constraints = settings.pop("constraints", None)
     require_plain("minimize", settings, _CONSTANT)
-    bounds = settings.get("bounds"), _of_pairs
-    x, runs = _stationary("minimize", f, f, x0, args, plain, *bounds, constraints or ())
+    bounds = settings.get("bounds")
+
+    def compiled(op: str, cost: Callable, v: Any) -> Any:
+        known: dict[str, Any] = {"bounds": bounds, "constraints": constraints} | settings
+        tol, options = known.pop("tol", None), dict(known.pop("options", None) or {})
+        tol, most = options.pop("gtol", tol), options.pop("maxiter", None)
+        if not (method is None or (isinstance(method, str) and method.lower() == "bfgs")):
+            known["method"] = method
+        _require_bfgs("minimize", known | options, "tol and the options gtol and maxiter")
+        return _by_bfgs(op, cost, v, 1e-5 if tol is None else tol, most)
+
+    x, runs = _stationary(
+        "minimize", f, f, x0, args, plain, bounds, _of_pairs, compiled, constraints or ()
+    )
     return runs.found(x=x, fun=f(x, *args))
 
 
@@ -74,7 +90,14 @@ def least_squares(
         return 0.5 * scale**2 * np.sum(rho(rest * rest))
 
     bounds, both = settings.get("bounds"), (args, options)
-    x, runs = _stationary("least_squares", f, cost, x0, both, plain, bounds, _of_sides)
+
+    def compiled(op: str, cost: Callable, v: Any) -> Any:
+        known = {name: x for name, x in settings.items() if name not in ("loss", "f_scale")}
+        options = {name: known.pop(name) for name in ("gtol", "max_nfev") if name in known}
+        _require_bfgs("least_squares", known, "gtol and max_nfev")
+        return _by_bfgs(op, cost, v, options.get("gtol") or 1e-8, options.get("max_nfev"))
+
+    x, runs = _stationary("least_squares", f, cost, x0, both, plain, bounds, _of_sides, compiled)
     return runs.found(x=x, fun=flat(f(x, *args, **options)), cost=cost(x, args, options))
 
 
@@ -89,10 +112,10 @@ _LOSSES: dict[Any, Callable] = {
 
 def _stationary(
     op: str, f: Callable, objective: Callable, x0: Any, args: tuple, plain: Callable, bounds: Any,
-    sides: Callable, constraints: Any = (),
+    sides: Callable, compiled: Callable, constraints: Any = (),
 ) -> tuple[Any, Runs]:  # fmt: skip
     """Return the point where the gradient of `objective(x, *args)` is zero, inside of bounds and
-    under constraints."""
+    under constraints. `compiled(op, cost, x)` computes a point near to it in compiled programs."""
     vector, unravel = ravel(as_vector(x0))
     n = vector.shape[0]
     limits = None if bounds is None else sides(Start(unravel(np.zeros(n))).bounds(bounds), n)
@@ -125,10 +148,8 @@ def _stationary(
         return v, bool(found.success), str(found.message)
 
     def traced(z: Any, given: tuple) -> Any:
-        raise EagerOnlyError(
-            f"{op}: SciPy's optimizers cannot be part of a compiled program: compile the function "
-            "by compile=True, or find the zero of its gradient with nbgrad.newton" + user_line()
-        )
+        near = compiled(op, lambda v: objective(unravel(v), *given[0]), z)
+        return newton(conditions, near, (given,))
 
     runs = Runs()
     symmetric = limits is None and held is None
@@ -138,6 +159,22 @@ def _stationary(
         start, own = np.concatenate([vector, np.zeros(sum(held.counts))]), held.args
     op = f"{op}: {name_of(f, 'f')}"
     return unravel(solved(op, conditions, run, traced, start, (args, own), solve)[:n]), runs
+
+
+def _require_bfgs(op: str, settings: dict, known: str) -> None:
+    """Raise EagerOnlyError for settings that a compiled program does not know."""
+    others = [f"{name}={value!r}" if isinstance(value, str) else name
+              for name, value in sorted(settings.items()) if value is not None]  # fmt: skip
+    if others:
+        raise EagerOnlyError(
+            f"{op}: {', '.join(others)} cannot be part of a compiled program, where the method is "
+            f"BFGS with {known}: leave it out, compile the function alone by compile=True, or find "
+            "the zero of its gradient with nbgrad.newton" + user_line()
+        )
+
+
+def _by_bfgs(op: str, cost: Callable, v: Any, tol: float, most: int | None) -> Any:
+    return bfgs(op, cost, v, float(tol), int(most or 200 * shape_of(v)[0]))
 
 
 def _of_pairs(bounds: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -78,7 +78,10 @@ def minimize(
     constants, and x0 has no derivative. Constraints may depend on tracked values too; the equations
     are then those of Karush, Kuhn and Tucker. `result` has no arrays such as jac. Raises StepsError
     if the method did not converge, MatrixError if the equations are singular at the minimum,
-    NoRuleError for tracked bounds and other settings, TraceError in compiled programs.
+    NoRuleError for tracked bounds and other settings.
+
+    In compiled programs, BFGS is a loop of the program: without bounds and constraints, by the
+    method None or "BFGS", with tol and the options gtol and maxiter; others raise EagerOnlyError.
 
     >>> fit = lambda p: (p["a"] - 1.0) ** 2 + np.sum((p["b"] - p["a"]) ** 2)
     >>> found = nbgrad.scipy.minimize(fit, {"a": 0.0, "b": np.zeros(2)})
@@ -91,7 +94,7 @@ def minimize(
         def plain(f: Callable, x0: Any, args: Any, **more: Any) -> OptimizeResult:
             return minimize(f, x0, args, method, compile=compile, **settings | more)
 
-        return optima.minimize(f, x0, _tuple(args), plain, settings)
+        return optima.minimize(f, x0, _tuple(args), plain, method, settings)
     start = Start(x0)
     parts = _objective(f, start, args, compile)
     name = method.lower() if isinstance(method, str) else method
@@ -141,7 +144,8 @@ def least_squares(
     others are flat. Raises the errors of `minimize`.
 
     For tracked args, kwargs or closures, `result.x`, `result.fun` and `result.cost` are
-    differentiable, as for `minimize`. The loss is then one of SciPy's names.
+    differentiable, as for `minimize`. The loss is then one of SciPy's names. Compiled programs
+    find the minimum by BFGS, without bounds, with the settings loss, f_scale, gtol and max_nfev.
 
     >>> t = np.linspace(0.0, 1.0, 5)
     >>> decay = lambda p, y: p["a"] * np.exp(-p["b"] * t) - y

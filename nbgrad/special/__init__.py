@@ -51,12 +51,9 @@ from ..rules.special.entropies import (
 )
 from ..rules.special.gammas import (
     beta,
-    betainc,
     betaln,
     digamma,
     gamma,
-    gammainc,
-    gammaincc,
     gammaln,
     loggamma,
     polygamma,
@@ -64,6 +61,7 @@ from ..rules.special.gammas import (
     rgamma,
     zeta,
 )
+from ..rules.special.incomplete import betainc, gammainc, gammaincc
 from ..rules.special.integrals import exp1, expi, lambertw
 from ..rules.special.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri, stdtr
 

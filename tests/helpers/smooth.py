@@ -6,7 +6,7 @@ import numpy as np
 
 import nbgrad
 
-_STEP = 2e-3
+_STEP = 5e-4
 _WEIGHTS = ((1, 0.75), (2, -3 / 20), (3, 1 / 60))
 
 

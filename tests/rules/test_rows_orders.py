@@ -8,7 +8,7 @@ import pytest
 from helpers import rows
 from helpers.rows import Case, Point
 
-from nbgrad import grad, hvp, jvp, vjp
+from nbgrad import NoRuleError, grad, hvp, jvp, vjp
 from nbgrad.compiler.kernel import stats
 
 RTOL = 1e-12
@@ -141,6 +141,10 @@ def test_second_order_three_ways(case):
 @first_of(4)
 def test_third_order_four_ways(case):
     f, _, x, u, v = projected(case)
+    if case.row.orders < 3:
+        with pytest.raises(NoRuleError):
+            along(along(grad(f), u), v)(x)
+        return
     size = max(float(np.max(np.abs(g), initial=0.0)) for g in along(grad(f), u)(x))
     expected = along(along(grad(f), u), v)(x)
     assert_agree(grad(along(along(f, u), v))(x), expected, size)

@@ -51,7 +51,7 @@ def test_derivatives(name):
 @pytest.mark.full
 @pytest.mark.parametrize("name", METRICS)
 def test_derivatives_of_each_metric(name):
-    agree(lambda a: ours.pdist(a, name), A)
+    agree(lambda a: ours.pdist(a, name), A**1.1)  # no two differences are equal
 
 
 def test_a_distance_of_zero_has_the_derivative_zero():

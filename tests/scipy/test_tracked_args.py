@@ -105,6 +105,55 @@ def test_roots_in_compiled_programs(name):
     assert compile(value_and_grad(f))(P) == pytest.approx(value_and_grad(f)(P), rel=1e-10)
 
 
+VALLEY = np.array([20.0, 0.3])
+
+
+def valley(x, p):
+    """Rosenbrock's function, whose minimum at (1, 1) moves."""
+    return (1.0 - x["a"]) ** 2 + p[0] * (x["b"] - x["a"] ** 2) ** 2 + p[1] * x["a"] * x["b"]
+
+
+def lowest(p, **settings):
+    found = scipy.minimize(valley, {"a": -1.2, "b": 1.0}, (p,), **settings)
+    return found.x["b"] + found.fun
+
+
+def test_minima_in_compiled_programs():
+    slopes = nbgrad.value_and_grad(lowest)
+    for one, other in zip(compile(slopes)(VALLEY), slopes(VALLEY), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_fits_in_compiled_programs():
+    def fitted(p):
+        found = scipy.least_squares(misfit, FIRST, args=(p,), loss="cauchy", f_scale=0.1)
+        return found.x["b"] + found.cost
+
+    slopes = nbgrad.value_and_grad(fitted)
+    np.testing.assert_allclose(compile(slopes)(P), slopes(P), rtol=1e-9)
+
+
+@pytest.mark.full
+def test_bends_and_samples_of_compiled_minima():
+    bent = nbgrad.hessian(lowest)
+    np.testing.assert_allclose(compile(bent)(VALLEY), bent(VALLEY), rtol=1e-7, atol=1e-10)
+    many = compile(vmap(lambda p: lowest(p, method="bfgs", options={"gtol": 1e-3})))
+    found = many(np.stack([VALLEY, 2.0 * VALLEY]))[0]
+    np.testing.assert_allclose(found, nbgrad.value_and_grad(lowest)(VALLEY)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_compiled_minima_of_any_size(size):
+    """Steps of BFGS that are far too long or too short at first, and a start at the minimum."""
+
+    def place(p, start):
+        return scipy.minimize(lambda x: np.sum(np.logaddexp(x - p, p - x)), start).x
+
+    p, found = np.array([3.0, -2.0]) * size, compile(place)
+    for start in (np.zeros(2), p):
+        np.testing.assert_allclose(found(p, start), p, rtol=1e-10)
+
+
 def test_many_roots_at_once():
     a = np.array([1.0, 8.0, 27.0])
 
@@ -237,7 +286,9 @@ def test_no_convergence_is_an_error_with_the_residual(f):
         grad(f)(2.0)
 
 
-@pytest.mark.parametrize("f", [*NOT_CONVERGED[:2], lambda p: scipy.brentq(lambda x: x + p, 0, 5)])
+@pytest.mark.parametrize(
+    "f", [*NOT_CONVERGED[:2], NOT_CONVERGED[-1], lambda p: scipy.brentq(lambda x: x + p, 0, 5)]
+)
 def test_no_convergence_of_a_compiled_program_is_an_error(f):
     with pytest.raises(RuntimeError, match="maxiter="):
         compile(value_and_grad(f))(2.0)
@@ -252,8 +303,12 @@ def test_refusals_name_the_way():
         grad(lambda p: scipy.least_squares(misfit, FIRST, args=p, loss=np.log).cost)(2.0)
     with pytest.raises(nbgrad.NoRuleError, match="full_output is not supported"):
         grad(lambda p: scipy.brentq(lambda x: x - p, 0, 5, full_output=True)[0])(2.0)
-    with pytest.raises(nbgrad.TraceError, match=r"SciPy's optimizers.*nbgrad\.newton"):
-        compile(OPTIMA["minimize"])(2.0)
+    for name, words in (
+        ("least_squares loss", "bounds"), ("minimize bounds", "bounds"),
+        ("minimize Nelder-Mead", "Nelder-Mead"),
+    ):  # fmt: skip
+        with pytest.raises(nbgrad.TraceError, match=rf"{words}.*nbgrad\.newton"):
+            compile(OPTIMA[name])(2.0)
     with pytest.raises(ValueError, match="different signs"):
         grad(lambda p: scipy.brentq(lambda x: x + p, 0, 5))(2.0)
     with pytest.raises(np.linalg.LinAlgError, match=r"Jacobian of the equation.*is singular"):

@@ -49,12 +49,13 @@ def _gamma_parts(n, a, x):
         return like(kind, np.nan)
     if x == 0.0:
         return like(kind, 0.0)
-    log = math.log(x) - digamma(a)
     below = x < a + 1.0
+    # Below, 1 / a and its square are left out of digamma, trigamma and sums: they cancel.
+    log, curve = math.log(x) - digamma(a + below), _trigamma(a + below)
     if below:
         # P / f is the sum of x**(k + 1) / (a (a + 1) ... (a + k)).
-        term, h, squares = x / a, 1.0 / a, 1.0 / (a * a)
-        value, first, second = term, -term * h, term * (h * h + squares)
+        term, h, squares = x / a, 0.0, 0.0
+        value, first, second = term, 0.0, 0.0
         for k in range(1, _MOST):
             step = 1.0 / (a + k)
             term *= x * step
@@ -101,7 +102,7 @@ def _gamma_parts(n, a, x):
         value, first, second = -x * value, -x * first, -x * second
     if n == 1.0:
         return like(kind, value * log + first)
-    return like(kind, value * (log * log - _trigamma(a)) + 2.0 * first * log + second)
+    return like(kind, value * (log * log - curve) + 2.0 * first * log + second)
 
 
 def _beta_parts(n, m, a, b, x):
@@ -116,8 +117,9 @@ def _beta_parts(n, m, a, b, x):
     sign = 1.0
     if x * (a + b) > a or (b < 1.0 and a * y < 3.0 and y < 0.01):
         a, b, x, y, n, m, sign = b, a, y, x, m, n, -1.0
-    # I / f is y / a times the sum of (a + b)_k / (a + 1)_k x**(k + 1).
-    term, up, down, ups, downs = x * y / a, 0.0, 1.0 / a, 0.0, 1.0 / (a * a)
+    # I / f is y / a times the sum of (a + b)_k / (a + 1)_k x**(k + 1). The derivatives of 1 / a
+    # cancel with digamma(a) - digamma(a + 1).
+    term, up, down, ups, downs = x * y / a, 0.0, 0.0, 0.0, 0.0
     value = of_a = of_b = twice = 0.0
     for k in range(_MOST):
         slope = up - down
@@ -144,12 +146,12 @@ def _beta_parts(n, m, a, b, x):
         downs += other * other
         term *= (a + b + k) * other * x
     both = digamma(a + b)
-    la, lb = math.log(x) - digamma(a) + both, math.log(y) - digamma(b) + both
+    la, lb = math.log(x) - digamma(a + 1.0) + both, math.log(y) - digamma(b) + both
     if n + m == 1.0:
         return like(kind, sign * (value * la + of_a if n == 1.0 else value * lb + of_b))
     curve = _trigamma(a + b)
     if n == 2.0:
-        total = value * (la * la + curve - _trigamma(a)) + 2.0 * of_a * la + twice
+        total = value * (la * la + curve - _trigamma(a + 1.0)) + 2.0 * of_a * la + twice
     elif m == 2.0:
         total = value * (lb * lb + curve - _trigamma(b)) + 2.0 * of_b * lb + twice
     else:

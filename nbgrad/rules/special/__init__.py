@@ -8,6 +8,7 @@ from . import (
     boxcox,
     entropies,
     gammas,
+    incomplete,
     integrals,
     normal,
 )

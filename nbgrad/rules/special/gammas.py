@@ -1,4 +1,4 @@
-"""The gamma, beta, polygamma and zeta functions, and incomplete gamma and beta functions."""
+"""The gamma, beta, polygamma and zeta functions."""
 
 # Partials call the functions that they decorate.
 # pyright: reportGeneralTypeIssues=false
@@ -12,10 +12,8 @@ from ...core.array import apply
 from ...core.primitive import bind
 from ...errors import ArgumentError, NoRuleError
 from ...kernels import shapes
-from ..families import Interval, above_one, elementwise, positive, scipy_function
-from .entropies import kl_div, xlog1py, xlogy
+from ..families import above_one, elementwise, positive, scipy_function
 
-unit = Interval(0.1, 0.9)
 _LOG_2PI = math.log(2 * math.pi)
 
 # -- logarithms of the gamma function and their derivatives ---------------------------------------
@@ -154,71 +152,6 @@ def betaln(a, b) -> Any:
 
     >>> round(float(nbgrad.special.betaln(2.0, 3.0)), 12)  # log(1 / 12)
     -2.484906649788
-    """
-
-
-# -- incomplete integrals -------------------------------------------------------------------------
-
-_A = "a: pass a plain number or array, such as a.data"
-_A_AND_B = "a and b: pass plain numbers or arrays, such as a.data"
-
-
-# The remainder of Stirling's formula for log(gamma(a)), times a, in powers of 1 / a**2 (DLMF
-# 5.11.1).
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-
-
-def _gamma_density(a, x):
-    """x**(a - 1) exp(-x) / gamma(a); by Stirling's formula for large a, where the terms cancel."""
-    near = np.exp(xlogy(a - 1, x) - x - gammaln(a))
-    large = a > 10
-    wide, over = np.where(large, a, 10.0), np.where(x == 0, 1.0, x)
-    lacking = 0.0
-    for number in reversed(_STIRLING):
-        lacking = number + lacking / (wide * wide)
-    far = np.sqrt(wide / (2 * math.pi)) * np.exp(-kl_div(wide, x) - lacking / wide) / over
-    return np.where(x < 0, np.nan, np.where(large, far, near))
-
-
-def _beta_density(a, b, x):
-    """x**(a - 1) (1 - x)**(b - 1) / beta(a, b)."""
-    return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
-
-
-@scipy_function(
-    "gammainc(x, y)", [positive, positive], _A, lambda a, x, out: _gamma_density(a, x),
-    notes="derivative in x; refused in a",
-)  # fmt: skip
-def gammainc(a, x) -> Any:
-    """The lower incomplete gamma function over gamma(a), elementwise; `a` must be plain.
-
-    >>> round(float(nbgrad.special.gammainc(1.0, 2.0)), 12)  # 1 - exp(-2)
-    0.864664716763
-    """
-
-
-@scipy_function(
-    "gammaincc(x, y)", [positive, positive], _A, lambda a, x, out: -_gamma_density(a, x),
-    notes="derivative in x; refused in a",
-)  # fmt: skip
-def gammaincc(a, x) -> Any:
-    """1 - gammainc(a, x), elementwise, accurate where that is small; `a` must be plain.
-
-    >>> round(float(nbgrad.special.gammaincc(2.0, 1.0)), 6)
-    0.735759
-    """
-
-
-@scipy_function(
-    "betainc(x, y, z)", [positive, positive, unit], _A_AND_B, _A_AND_B,
-    lambda a, b, x, out: _beta_density(a, b, x),
-    notes="derivative in x; refused in a and b",
-)  # fmt: skip
-def betainc(a, b, x) -> Any:
-    """The incomplete beta function over beta(a, b), elementwise; `a` and `b` must be plain.
-
-    >>> float(nbgrad.special.betainc(1.0, 1.0, 0.25))
-    0.25
     """
 
 

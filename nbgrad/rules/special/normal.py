@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.primitive import bind
 from ..families import Interval, positive, reals, scipy_function
 from .gammas import betaln
+from .incomplete import beta_density, beta_slopes
 
 _ROOT_HALF = math.sqrt(0.5)
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
@@ -97,14 +99,31 @@ def _t_density(df, t):
         return np.exp(-0.5 * (df + 1) * np.log1p(t * t / df) - scale)
 
 
+def _t_in_df(df, t):
+    """By the integral I(1 / 2, df / 2, t**2 / (df + t**2)), the probability of numbers between -t
+    and t, or of I(df / 2, 1 / 2, df / (df + t**2)), that of others: of the smaller one."""
+    half, total = 0.5 * df, df + t * t
+    near = t * t < df
+    y, x = np.where(near, t * t / total, 0.0), np.where(near, 0.0, df / total)
+
+    def slope(a, b, x, pair, moves):
+        none = x == 0
+        x = np.where(none, 0.5, x)
+        rises = 0.5 * bind(beta_slopes[pair], a, b, x) + moves
+        return np.where(none, 0.0, beta_density(a, b, x) * rises)
+
+    inner = slope(0.5, half, y, (0, 1), -y / total)
+    outer = slope(half, 0.5, x, (1, 0), (1.0 - x) / total)
+    return 0.5 * np.sign(t) * np.where(near, inner, -outer)
+
+
 @scipy_function(
-    "stdtr(x, y)", [positive, reals],
-    "df: pass a plain number or array, such as df.data", lambda df, t, out: _t_density(df, t),
-    notes="derivative in t; refused in df",
+    "stdtr(x, y)", [positive, reals], lambda df, t, out: _t_in_df(df, t),
+    lambda df, t, out: _t_density(df, t), notes="at most two derivatives in df", orders=2,
 )  # fmt: skip
 def stdtr(df, t) -> Any:
-    """The distribution function of Student's t with `df` degrees of freedom, elementwise; `df`
-    must be plain.
+    """The distribution function of Student's t with `df` degrees of freedom, elementwise;
+    differentiable in t, and twice in `df`.
 
     >>> float(nbgrad.special.stdtr(3.0, 0.0))
     0.5

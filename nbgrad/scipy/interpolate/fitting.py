@@ -3,18 +3,17 @@
 from typing import Any
 
 import numpy as np
-import scipy.interpolate
 from numpy.lib.array_utils import normalize_axis_index
 
 from ...core.assertions import require
-from ...core.fillable import highest
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError
 from ...kernels import shapes
 from ...linalg import solve_banded
-from ...rules.select import take_along_axis
+from ...rules.select import take
+from .bands import by_diagonals, solve_cyclic
 from .bsplines import BSpline, basis, made
-from .points import column, floats
+from .points import floats
 
 __all__ = ["make_interp_spline"]
 
@@ -30,14 +29,15 @@ def make_interp_spline(
         y: the values, of length n along `axis`.
         k: the degree, 3 by default.
         t: the knots; by default those of the boundary conditions.
-        bc_type: None or "not-a-knot", "natural" or "clamped", or a pair of conditions at the ends:
-            None, "natural", "clamped", or a list of (order, value) for derivatives.
+        bc_type: None or "not-a-knot", "natural", "clamped" or "periodic", or a pair of conditions
+            at the ends: None, "natural", "clamped", or a list of (order, value) for derivatives.
         axis: the axis of y along which x runs.
         check_finite: whether nan and inf in x and y are refused.
 
     x, y, t, the values of derivatives and the points of evaluation are differentiable: the
-    coefficients solve a banded system. Raises ValueError as SciPy does, NoRuleError for
-    bc_type="periodic" with tracked arguments, for which `CubicSpline` is an alternative.
+    coefficients solve a banded system. A periodic spline has the derivative 0 in the last values:
+    they repeat the first ones. Raises ValueError as SciPy does, NoRuleError for knots of a periodic
+    spline.
 
     >>> x = np.arange(6.0)
     >>> spline = nbgrad.scipy.interpolate.make_interp_spline(x, x**2, k=2)
@@ -45,14 +45,7 @@ def make_interp_spline(
     6.25
     """
     op = "make_interp_spline"
-    if isinstance(bc_type, str) and bc_type == "periodic":
-        if highest(x, y, t) is not None:
-            raise NoRuleError(
-                f"{op}: bc_type='periodic' has no derivative rule in nbgrad: use CubicSpline(x, y, "
-                "bc_type='periodic')"
-            )
-        plain = scipy.interpolate.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
-        return made(plain.t, plain.c, plain.k, "periodic", plain.axis)
+    periodic = isinstance(bc_type, str) and bc_type == "periodic"
     x, y, k = floats(x, f"{op}: x"), floats(y, f"{op}: y"), shapes.whole(k, f"{op}: k")
     axis = normalize_axis_index(axis, len(shape_of(y)))
     y = np.moveaxis(y, axis, 0)
@@ -69,12 +62,25 @@ def make_interp_spline(
     )  # fmt: skip
     if k < 0:
         raise ArgumentError(f"{op}: expect non-negative k, not {k}")
-    left, right = _ends(op, bc_type)
+    if periodic:
+        require(
+            np.all(np.abs(y[0] - y[-1]) <= 1e-15 + 1e-5 * np.abs(y[-1])),
+            f"{op}: first and last points do not match while periodic case expected",
+        )
+    left, right = (None, None) if periodic else _ends(op, bc_type)
     if (k <= 1 and t is None) or k == 0:
         if t is not None or left or right:
             raise ArgumentError(f"{op}: too much info for k={k}: t and bc_type can only be None")
         t = np.concatenate([x[:1], x, x[-1:]] if k else [x, x[-1:]])
         return made(t, y, k, True, axis)
+    if periodic:
+        if t is not None:
+            raise NoRuleError(
+                f"{op}: the knots of bc_type='periodic' follow from x: leave out t, or make a "
+                "BSpline of your knots and coefficients"
+            )
+        t = _periodic_knots(x, k)
+        return made(t, _periodic(t, x, y, k), k, "periodic", axis)
     left, right = (_derivatives(op, z, shape_of(y)[1:], k) for z in (left, right))
     if t is None:
         t = _augmented(x, k) if left or right else _not_a_knot(x, k)
@@ -101,7 +107,7 @@ def make_interp_spline(
         for nu in ([0] if ends is None else [order for order, _ in ends])
     ]
     at, weights = (np.concatenate(z, axis=0) for z in zip(*orders, strict=True))
-    bands = _bands(at - k, weights, size, k)
+    bands = by_diagonals(at - k, weights, size, k)
     values = [*(v[None] for _, v in left), y, *(v[None] for _, v in right)]
     c = np.concatenate(values, axis=0) if len(values) > 1 else y
     flat = c if len(shape_of(c)) == 1 else np.reshape(c, (size, -1))
@@ -155,20 +161,19 @@ def _augmented(x: Any, k: int) -> Any:
     return np.concatenate([*[x[:1]] * k, x, *[x[-1:]] * k])
 
 
-def _bands(first: Any, weights: Any, n: int, k: int) -> Any:
-    """The matrix (n, n) whose row i holds `weights[i]` from the column first[i] on, by
-    diagonals. Elements that are not 0 are at most k beside the main one."""
-    rows = np.arange(n)
-    columns = rows[:, None] + np.arange(-k, k + 1) - column(first, 2)
-    held = np.minimum(np.maximum(columns, 0), k)
-    seen = np.logical_and(columns >= 0, columns <= k)
-    seen = np.logical_and(seen, np.abs(rows[:, None] + np.arange(-k, k + 1) - (n - 1) / 2) <= n / 2)
-    by_row = np.where(seen, take_along_axis(weights, held, 1), 0.0)
-    parts = []
-    for d in range(k, -k - 1, -1):  # the diagonal d above the main one, by columns
-        line = by_row[:, k + d]
-        zeros = np.zeros(abs(d))
-        parts.append(
-            np.concatenate([zeros, line[: n - d]] if d > 0 else [line[-d:], zeros] if d else [line])
-        )
-    return np.stack(parts)
+def _periodic_knots(x: Any, k: int) -> Any:
+    """The points, or for even degrees their middles, continued by k knots on both sides."""
+    if k % 2 == 0:
+        x = np.concatenate([x[:1], (x[:-2] + x[1:-1]) / 2.0, x[-1:]])
+    steps, turn = x[1:] - x[:-1], np.arange(k) % (shape_of(x)[0] - 1)
+    before = x[0] - np.cumsum(take(steps[::-1], turn))
+    return np.concatenate([before[::-1], x, x[-1] + np.cumsum(take(steps, turn))])
+
+
+def _periodic(t: Any, x: Any, y: Any, k: int) -> Any:
+    """The coefficients of a periodic spline."""
+    n = shape_of(x)[0] - 1
+    _, weights = basis(t, x[:-1], k, 0)  # row i has the columns i - k // 2, ... of `found`
+    found = solve_cyclic(weights, k // 2, np.reshape(y[:-1], (n, -1)))
+    c = take(found, (np.arange(n + k) - k // 2) % n, axis=0)
+    return np.reshape(c, (n + k, *shape_of(y)[1:]))

@@ -10,17 +10,18 @@ import numpy as np
 from ...core.array import Array
 from ...core.assertions import require
 from ...core.primitive import shape_of
-from ...errors import ArgumentError, DimensionMismatch, NoRuleError
+from ...errors import ArgumentError, DimensionMismatch
 from ...kernels import shapes
 from ...rules.layout import given
 from ...rules.select import take
 from ...transforms.trees import register
 from .bsplines import basis
+from .cubic import PchipInterpolator
 from .fitting import make_interp_spline
-from .points import floats, places, queries
+from .points import column, floats, places, queries
 
 _DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
-_METHODS = ("linear", "nearest", *_DEGREES)
+_POINTS = {"linear": 1, "nearest": 1, "pchip": 4} | {name: k + 1 for name, k in _DEGREES.items()}
 
 
 @register(fields=("grid", "values", "fill_value"))
@@ -30,13 +31,14 @@ class RegularGridInterpolator:
     Arguments:
         points: for each axis, the points (m,), increasing, or decreasing if they are plain.
         values: the values (m1, ..., mn, ...).
-        method: "linear", "nearest", "slinear", "cubic" or "quintic", products of splines.
+        method: "linear" or "nearest"; "slinear", "cubic" or "quintic", products of splines;
+            "pchip", `PchipInterpolator` along each axis in turn, from the last one.
         bounds_error: whether points outside raise ValueError, the default.
         fill_value: the value outside, nan by default; None extrapolates.
 
     Points, values and the positions of evaluation are differentiable, also in compiled programs. On
     the grid, the derivative of "linear" in a position is that of the cell above; "nearest" has the
-    derivative 0. Raises ValueError as SciPy does, NoRuleError for method="pchip".
+    derivative 0. Raises ValueError as SciPy does.
 
     >>> table = np.array([[0.0, 1.0], [2.0, 5.0]])
     >>> at = nbgrad.scipy.interpolate.RegularGridInterpolator(([0.0, 1.0], [0.0, 1.0]), table)
@@ -87,7 +89,7 @@ class RegularGridInterpolator:
         self.grid, self.values, self.bounds_error = tuple(grid), values, bool(bounds_error)
         self.fill_value = None if fill_value is None else given(fill_value)
         for i, p in enumerate(self.grid):
-            least = _DEGREES.get(self.method, 0) + 1
+            least = _POINTS[self.method]
             if shape_of(p)[0] < least:
                 raise DimensionMismatch(
                     f"{op}: there are {shape_of(p)[0]} points in dimension {i}, but method "
@@ -132,7 +134,18 @@ class RegularGridInterpolator:
                     "bounds_error=False for fill_value there",
                 )
             outside = np.logical_or(outside, beyond)
-        rest = len(shape_of(self.values)) - n
+        if method == "pchip":
+            total = _monotone(self.grid, self.values, axes)
+        else:
+            total = self._products(method, axes, orders)
+        ndim = len(shape_of(total))
+        if not self.bounds_error and self.fill_value is not None:
+            total = np.where(column(outside, ndim), self.fill_value, total)
+        total = np.where(column(missing, ndim), np.nan, total)
+        return np.reshape(total, (*lead, *shape_of(total)[1:]))
+
+    def _products(self, method: str, axes: list, orders: list[int]) -> Any:
+        """Sums of values or coefficients times a product of weights, one for each axis."""
         values, terms = self.values, []
         for i, (p, q) in enumerate(zip(self.grid, axes, strict=True)):
             if method in _DEGREES:
@@ -149,21 +162,29 @@ class RegularGridInterpolator:
             weights = [w for _, w in corner if w is not None]
             if weights:
                 weight = math.prod(weights[1:], start=weights[0])
-                part = part * np.reshape(weight, (-1, *(1,) * rest))
+                part = part * column(weight, len(shape_of(part)))
             total = part if total is None else total + part
-        if not self.bounds_error and self.fill_value is not None:
-            total = np.where(np.reshape(outside, (-1, *(1,) * rest)), self.fill_value, total)
-        total = np.where(np.reshape(missing, (-1, *(1,) * rest)), np.nan, total)
-        return np.reshape(total, (*lead, *shape_of(total)[1:]))
+        return total
+
+
+def _monotone(grid: tuple, values: Any, axes: list) -> Any:
+    """`PchipInterpolator` along each axis: behind the last one, each point has its own values."""
+    n = len(grid)
+    last = PchipInterpolator(grid[-1], values, axis=n - 1)
+    out = np.moveaxis(last(axes[-1]), n - 1, 0)
+    for i in range(n - 2, -1, -1):
+        pieces, q = PchipInterpolator(grid[i], out, axis=i + 1), axes[i]
+        size, count, *rest = shape_of(pieces.c)[1:]
+        at = places(grid[i], q, 0, size - 1)
+        c = np.reshape(pieces.c, (4, size * count, *rest))
+        cubic, square, slope, out = take(c, at * count + np.arange(count), axis=1)
+        s = column(q - take(grid[i], at), len(shape_of(out)))
+        out = ((cubic * s + square) * s + slope) * s + out
+    return out
 
 
 def _method(method: str) -> str:
-    if method == "pchip":
-        raise NoRuleError(
-            "RegularGridInterpolator: method='pchip' has no derivative rule in nbgrad: use "
-            "'linear', 'cubic' or 'quintic', or SciPy's own with plain arrays"
-        )
-    if method not in _METHODS:
+    if method not in _POINTS:
         raise ArgumentError(f"RegularGridInterpolator: method {method!r} is not defined")
     return method
 

@@ -9,10 +9,11 @@ import scipy.ndimage as _plain
 
 from ...core.fillable import highest
 from ...core.primitive import shape_of
-from ...errors import DimensionMismatch, NoRuleError
+from ...errors import ArgumentError, DimensionMismatch
 from ...linalg import solve_banded
 from ...rules.layout import given
 from ...rules.select import take
+from ..interpolate.bands import solve_cyclic
 from .borders import inside, mode_of, with_margins
 from .filters import image
 
@@ -29,7 +30,7 @@ def map_coordinates(
         input: an array with n axes.
         coordinates: the positions (n, ...), in units of indices.
         output: must be None for tracked arrays.
-        order: the degree of the spline: 0, 1 or 3 for tracked arrays.
+        order: the degree of the spline, 0 to 5.
         mode: how the image continues: "reflect", "grid-mirror", "constant", "grid-constant",
             "nearest", "mirror", "grid-wrap" or "wrap".
         cval: the value outside in modes "constant" and "grid-constant".
@@ -38,10 +39,12 @@ def map_coordinates(
     Returns an array of the shape of `coordinates` without the first axis, in the dtype of the
     image. Image, positions and `cval` are differentiable, also in compiled programs. For order 1,
     the derivative in a position on the grid is that of the cell above; for order 0 it is 0; it is 0
-    where the result is `cval`. Plain arrays are passed to SciPy.
+    where the result is `cval`.
 
-    Raises DimensionMismatch for shapes that do not fit, ValueError for another mode, NoRuleError
-    for another order.
+    Plain arrays are passed to SciPy, whose splines in mode "reflect" do not meet the image exactly
+    along axes shorter than about 12; those of tracked images do.
+
+    Raises DimensionMismatch for shapes that do not fit, ValueError for another mode or order.
 
     >>> x = np.array([[0.0, 1.0], [2.0, 5.0]])
     >>> nbgrad.grad(lambda p: map_coordinates(x, p, order=1)[0])(np.array([[0.5], [0.5]]))
@@ -51,8 +54,8 @@ def map_coordinates(
     op = "map_coordinates"
     if highest(input, coordinates, cval) is None:
         return _plain.map_coordinates(input, coordinates, output, order, mode, cval, prefilter)
-    if order not in (0, 1, 3):
-        raise NoRuleError(f"{op}: order={order} has no derivative rule in nbgrad: use 0, 1 or 3")
+    if order not in range(6):
+        raise ArgumentError(f"{op}: spline order {order} not supported: use 0 to 5")
     x, at = image(op, input, output), given(coordinates)
     mode, n = mode_of(op, mode), len(shape_of(x))
     if not n or len(shape_of(at)) < 2 or shape_of(at)[0] != n:
@@ -64,13 +67,13 @@ def map_coordinates(
     x = x if dtype == np.float64 else x.astype(np.float64)
     at = at if at.dtype == np.float64 else at.astype(np.float64)
     shift = 0
-    if prefilter and order == 3:
+    if prefilter and order > 1:
         if mode in ("nearest", "grid-constant"):
             shift = _MARGIN
             for axis in range(n):
                 x = with_margins(x, axis, shift, shift, mode, cval)
         for axis in range(n):
-            x = _coefficients(x, axis, mode)
+            x = _coefficients(x, axis, order, mode)
     out = _at(x, [at[i] + shift for i in range(n)], order, mode, cval)
     return out if dtype == np.float64 else out.astype(dtype)
 
@@ -84,8 +87,9 @@ def _at(x: Any, axes: list, order: int, mode: str, cval: Any) -> Any:
             seen = np.logical_and(seen, np.logical_and(q >= 0, q <= n - 1))
         q = _continued(q, n, mode)
         plain = np.where(np.isnan(q), 0.0, q)
-        low = np.floor(plain + 0.5 if order == 0 else plain)
-        weights = _weights(q - low, order)
+        q, plain = (z if order % 2 else z + 0.5 for z in (q, plain))
+        low = np.floor(plain)
+        weights = _weights(q - low, order) if order else [None]
         first = low.astype(np.intp) - order // 2
         terms.append([_term(first + i, w, n, mode) for i, w in enumerate(weights)])
     sizes = shape_of(x)
@@ -140,40 +144,30 @@ def _continued(q: Any, n: int, mode: str) -> Any:
 
 
 def _weights(s: Any, order: int) -> list:
-    """The B-splines at a distance s in [0, 1) from the knot before."""
-    if order == 0:
-        return [None]
-    r = 1.0 - s
-    if order == 1:
-        return [r, s]
-    return [r * r * r / 6.0, 2.0 / 3.0 - 0.5 * s * s * (2.0 - s),
-            2.0 / 3.0 - 0.5 * r * r * (2.0 - r), s * s * s / 6.0]  # fmt: skip
+    """The B-splines that are not 0 at a distance s in [0, 1) behind a knot."""
+    weights: list[Any] = [1.0]
+    for k in range(1, order + 1):
+        rising = [(s + float(k - 1 - j)) / k * w for j, w in enumerate(weights)]
+        falling = [(float(j + 1) - s) / k * w for j, w in enumerate(weights)]
+        between = [a + b for a, b in zip(rising, falling[1:], strict=False)]
+        weights = [falling[0], *between, rising[-1]]
+    return weights
 
 
-def _coefficients(x: Any, axis: int, mode: str) -> Any:
-    """The coefficients of the cubic spline along an axis, which solve a tridiagonal system."""
-    n = shape_of(x)[axis]
+def _coefficients(x: Any, axis: int, order: int, mode: str) -> Any:
+    """The coefficients of the spline along an axis, which solve a banded system."""
+    n, reach = shape_of(x)[axis], order // 2
     if n == 1:
         return x
     x = np.moveaxis(x, axis, 0)
-    right = np.reshape(6.0 * x, (n, -1))
-    above, below, diagonal = np.ones(n), np.ones(n), np.full(n, 4.0)
-    cyclic = mode == "grid-wrap"
-    if mode in ("reflect", "nearest"):
-        diagonal[0] = diagonal[-1] = 5.0
-    elif not cyclic:  # mirror
-        above[1], below[-2] = 2.0, 2.0
-    if n == 2 and cyclic:
-        diagonal[:], above[1], below[0] = 4.0, 2.0, 2.0
-        cyclic = False
-    if cyclic:  # Sherman and Morrison: a tridiagonal matrix and one of rank 1
-        diagonal[0] -= 1.0
-        diagonal[-1] -= 1.0
-    bands = np.stack([above, diagonal, below])
-    out = solve_banded((1, 1), bands, right)
-    if cyclic:
-        ends = np.zeros(n)
-        ends[0] = ends[-1] = 1.0
-        u = solve_banded((1, 1), bands, ends)
-        out = out - u[:, None] * ((out[0] + out[-1]) / (1.0 + u[0] + u[-1]))
+    right = np.reshape(x, (n, -1))
+    at_points = np.array(_weights(0.0 if order % 2 else 0.5, order)[: 2 * reach + 1])
+    if mode == "grid-wrap":
+        out = solve_cyclic(np.broadcast_to(at_points, (n, 2 * reach + 1)), reach, right)
+    else:
+        rows, places = np.arange(n)[:, None], np.arange(-reach, reach + 1)
+        folded = inside(rows + places, n, "reflect" if mode in ("reflect", "nearest") else "mirror")
+        bands = np.zeros((2 * reach + 1, n))
+        np.add.at(bands, (reach + rows - folded, folded), at_points)
+        out = solve_banded((reach, reach), bands, right)
     return np.moveaxis(np.reshape(out, shape_of(x)), 0, axis)
