@@ -1,7 +1,7 @@
 """The states of loops with checkpoints, and the words of the record that hold one."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ from ..errors import LoopError
 from ..ir.affine import Affine, variable
 from ..ir.statements import Call, For, Literal, Load, New, Operand, PointTo, Position, Store
 from ..ir.walk import walk
-from .build import INT, copy, defined_names, literal, names_of, operation
+from .build import INT, buffers_of, copy, defined_names, literal, names_of, operation
 from .record import Block, Record
-from .tree import Body, Loop, bodies
+from .tree import Body, Loop, bodies, parts, statements_of
 
 __all__ = ["Layout", "State", "state_of", "states"]
 
@@ -49,7 +49,19 @@ def state_of(
         for each in walk(getattr(item, "statements", ())) if isinstance(each, New)
     )  # fmt: skip
     sizes = {**lengths, **_made(top, loop), **_ends(loop.statement)}
-    return _state(loop, variables, sizes, news)
+    return _state(loop, variables, sizes, news, _read(top, loop))
+
+
+def _read(top: Body, loop: Loop) -> set[Any]:
+    """The buffers that the loop, or what runs before it or again, may read. An array that only
+    takes the output of the rounds has no place in the state."""
+    found: set[Any] = set()
+    for item in top.items:
+        inside = statements_of(item)
+        found.update(x for each in inside if not isinstance(each, Store) for x in buffers_of(each))
+        if any(body.loop is loop for part in parts(item) for body in bodies(part)):
+            break
+    return found
 
 
 def _ends(loop: Any) -> dict[Any, tuple[Operand, ...]]:
@@ -79,7 +91,10 @@ def _made(top: Body, loop: Loop) -> dict[Any, tuple[Operand, ...] | None]:
     return found
 
 
-def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total: Counter) -> State:
+def _state(
+    loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total: Counter,
+    read: Collection[Any],
+) -> State:  # fmt: skip
     inside = walk(loop.statement.body)
     made = Counter(each.target for each in inside if isinstance(each, New))
     own = {x for x, count in made.items() if count == total[x]}
@@ -95,7 +110,7 @@ def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total
             )
     buffers = {}
     for buffer in dict.fromkeys(written):
-        if buffer in own:
+        if buffer in own or buffer not in read:
             continue
         if sizes.get(buffer) is None:
             raise LoopError(

@@ -7,9 +7,12 @@ import numpy as np
 
 from ..errors import ArgumentError, StepsError
 from ..loops.njit import njit
+from ..loops.steps import kept
 from .control import constant, factor, least_step
 
 __all__ = ["integrators"]
+
+_FIRST = 16  # steps of the first span
 
 
 def integrators(method: Any, f: Callable, slopes: Callable, n: int) -> tuple[Any, Any]:
@@ -40,9 +43,21 @@ def integrators(method: Any, f: Callable, slopes: Callable, n: int) -> tuple[Any
             return min(max(1e-6, h * 1e-3), most)
         return min(100.0 * h, (0.01 / max(slope, bend)) ** -power, most)
 
+    def passed(out, done, times, t, step, end, sign, y, c1, c2, c3, c4):
+        """Write the states at the times up to the end of a step; how many there are by then."""
+        while done < times.size and (times[done] - end) * sign <= 0.0:
+            x = (times[done] - t) / step
+            if (times[done] - (times[done - 1] if done else t)) * sign < 0.0:
+                raise ArgumentError("ode.solve: t_eval must be in order and within t_span")
+            for i in range(n):
+                out[done, i] = y[i] + x * (c1[i] + x * (c2[i] + x * (c3[i] + x * c4[i])))
+            done += 1
+        return done
+
     def states(t0, t1, y0, times, options, atol, args):
         """The states at times, which are in order from t0 to t1; `options` are rtol, the size of
-        the first step and that of the largest one. Counts: of steps, of calls of f."""
+        the first step and that of the largest one, and how many words a gradient may record before
+        it keeps few states only. Counts: of steps, of calls of f."""
         out, counts = np.empty((times.size, n)), np.zeros(2)
         sign = 1.0 if t1 >= t0 else -1.0
         y, k = np.empty(n), np.empty(n)
@@ -58,45 +73,38 @@ def integrators(method: Any, f: Callable, slopes: Callable, n: int) -> tuple[Any
                 out[done, i] = y[i] + k[i] * (times[done] - t0)
             done += 1
         most = min(options[2], abs(constant(t1) - constant(t0)))
-        h = first_step(t, most, y, k, sign, options, atol, args)
-        h = constant(h)
-        while done < times.size:
-            if (t1 - t) * sign <= 0.0:
-                raise ArgumentError("ode.solve: t_eval must be in order and within t_span")
-            if not h > least_step(constant(t)):
-                raise StepsError(
-                    "ode.solve: the step size became too small: f returns nan or inf, has a pole, "
-                    "or rtol and atol are smaller than rounding errors"
-                )
-            is_last = 1.000000001 * h >= (t1 - t) * sign
-            step = t1 - t if is_last else sign * h
-            z, slope, error, a, b, c, d = attempt(t, step, y, k, args)
-            norm = norm_of(error, y, z, options[0], atol)
-            tried += 1
-            if norm <= 1.0:
-                end = t1 if is_last else t + step
-                if done < times.size and (times[done] - end) * sign <= 0.0:
-                    c1, c2, c3, c4 = polynomial(step, y, k, z, slope, a, b, c, d)
-                    while done < times.size and (times[done] - end) * sign <= 0.0:
-                        x = (times[done] - t) / step
-                        if (times[done] - (times[done - 1] if done else t)) * sign < 0.0:
-                            raise ArgumentError(
-                                "ode.solve: t_eval must be in order and within t_span"
-                            )
+        h = constant(first_step(t, most, y, k, sign, options, atol, args))
+        words, length = int(options[3]), _FIRST
+        while done < times.size:  # spans of steps, of which each is one longer than the one before
+            for _ in kept(length, words):
+                if done < times.size:
+                    if (t1 - t) * sign <= 0.0:
+                        raise ArgumentError("ode.solve: t_eval must be in order and within t_span")
+                    if not h > least_step(constant(t)):
+                        raise StepsError(
+                            "ode.solve: the step size became too small: f returns nan or inf, has "
+                            "a pole, or rtol and atol are smaller than rounding errors"
+                        )
+                    is_last = 1.000000001 * h >= (t1 - t) * sign
+                    step = t1 - t if is_last else sign * h
+                    z, slope, error, a, b, c, d = attempt(t, step, y, k, args)
+                    norm = norm_of(error, y, z, options[0], atol)
+                    tried += 1
+                    if norm <= 1.0:
+                        end = t1 if is_last else t + step
+                        if (times[done] - end) * sign <= 0.0:
+                            c1, c2, c3, c4 = polynomial(step, y, k, z, slope, a, b, c, d)
+                            done = passed(out, done, times, t, step, end, sign, y, c1, c2, c3, c4)
+                        t = end
                         for i in range(n):
-                            out[done, i] = y[i] + x * (
-                                c1[i] + x * (c2[i] + x * (c3[i] + x * c4[i]))
-                            )
-                        done += 1
-                t = end
-                for i in range(n):
-                    y[i] = z[i]
-                    k[i] = slope[i]
-                steps += 1
-                h = min(most, constant(abs(step)) * factor(norm, power, 0.2, 10.0))
-            else:
-                h = constant(abs(step)) * factor(norm, power, 0.2, 1.0)
-            h = constant(h)
+                            y[i] = z[i]
+                            k[i] = slope[i]
+                        steps += 1
+                        h = min(most, constant(abs(step)) * factor(norm, power, 0.2, 10.0))
+                    else:
+                        h = constant(abs(step)) * factor(norm, power, 0.2, 1.0)
+                    h = constant(h)
+            length += 1
         counts[0], counts[1] = steps, 2 + calls * tried
         return out, counts
 

@@ -6,23 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..complex import is_complex
 from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ComplexError,
-    DimensionMismatch,
-    StaticError,
-)  # fmt: skip
+from ..errors import ArgumentError, StaticError
 from ..rules.layout import given
 from ..transforms import trees
-from ..transforms.holomorphic import complex_leaves
+from .arguments import options_of, start, times_of
 from .captured import lifted
 from .events import located
 from .paths import Event, Path, path_of
-from .problem import METHODS, Nest, Problem, numbers, plain_of, problem_of
+from .problem import Nest, Problem, plain_of, problem_of
 from .solution import Solution
 
 __all__ = ["solve"]
@@ -32,7 +25,7 @@ def solve(
     f: Callable, t_span: Sequence, y0: Any, *, args: Any = (), method: str = "RK45",
     t_eval: Any = None, events: Any = None, dense_output: bool = False, rtol: float = 1e-3,
     atol: Any = 1e-6, max_step: float = np.inf, first_step: float | None = None,
-    gradient: str = "discrete",
+    gradient: str = "discrete", checkpoint: str | int | None = "auto",
 ) -> Solution:  # fmt: skip
     """Solve the initial value problem dy/dt = f(t, y, *args), y(t0) = y0.
 
@@ -57,6 +50,10 @@ def solve(
         gradient: "discrete": derivatives of the steps that were taken, exact for these. "adjoint":
             reverse mode integrates the adjoint equation, which takes memory for the states at
             `t_eval` only, and has errors of the size of the tolerances.
+        checkpoint: how much a discrete gradient records. An integer: once its record has so many
+            bytes, it keeps states only, before spans of steps that it runs again; for N steps the
+            memory grows as sqrt(N). "auto": 8 MB. "sqrt": 0 bytes. None: all steps are recorded.
+            The gradient has the same bits.
 
     Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable
     in y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
@@ -82,9 +79,9 @@ def solve(
     -0.135335
     """
     trees.require_function("ode.solve", f)
-    state, y, t0, t1, atol = _start(y0, t_span, atol, method)
+    state, y, t0, t1, atol = start(y0, t_span, atol, method)
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-    options = _options(method, t0, t1, rtol, first_step, max_step)
+    options = options_of(method, t0, t1, rtol, first_step, max_step, checkpoint)
     f, captured = lifted(f)
     inner = (*args, tuple(captured.values())) if captured else args
     problem = problem_of(f, method, state, inner)
@@ -99,7 +96,7 @@ def solve(
 
         at = partial(states_by_adjoint, problem, t0, t1, y, options, atol, leaves)
     if t_eval is not None:
-        t_eval = _times(t_eval, t0, t1)
+        t_eval = times_of(t_eval, t0, t1)
     if events is None and not dense_output and t_eval is not None:
         states = at(t_eval)
         return Solution(t_eval, _tree(problem, states), nfev=calls[0] if calls else -1)
@@ -114,8 +111,8 @@ def solve(
     watched = [Event(each, problem, fixed, i) for i, each in enumerate(every)]
     if not np.isfinite(float(known[1])) and not any(each.count for each in watched):
         raise ArgumentError("ode.solve: t_span[1] is infinite: that needs a terminal event")
-    begin, end, start = float(known[0]), float(known[1]), np.asarray(known[2])
-    path = path_of(problem, begin, end, start, options, atol, tuple(known[3:]), watched)
+    begin, end, y_begin = float(known[0]), float(known[1]), np.asarray(known[2])
+    path = path_of(problem, begin, end, y_begin, options, atol, tuple(known[3:]), watched)
     is_plain = not any(isinstance(x, Array) for x in (t0, t1, y, t_eval, *leaves))
     is_plain = is_plain and not any(lifted(each)[1] for each in every)
     found = located(path, watched, problem, args, leaves, None if is_plain else at)
@@ -205,92 +202,3 @@ def _rows(nest: Nest, y: Any) -> Any:
 def _plain_args(args: tuple) -> tuple:
     leaves, rebuild = trees.flatten(args)
     return rebuild([plain_of(x) for x in leaves])
-
-
-# -- arguments ------------------------------------------------------------------------------------
-
-
-def _start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any, Any, Any, Any]:
-    """The structure and the vector of the state, the ends, and atol as a vector."""
-    if method not in METHODS:
-        raise ArgumentError(f"ode.solve: method={method!r}: use one of {', '.join(METHODS)}")
-    if any(map(is_complex, complex_leaves(y0))):
-        raise ComplexError(
-            "ode.solve: the state is complex: integrate the real and imaginary parts"
-        )
-    if isinstance(y0, list) and all(not shape_of(x) for x in y0 if hasattr(x, "__float__")):
-        y0 = given(y0)
-    leaves, rebuild = trees.flatten_values(y0)
-    leaves = [numbers(x, "y0") for x in leaves]
-    if not leaves:
-        raise ArgumentTypeError(f"ode.solve: y0 is {y0!r}: give an array, or a tree of arrays")
-    tree = rebuild(leaves)
-    state = Nest(tree)
-    y = state.vector(tree)
-    if not state.size:
-        raise ArgumentError("ode.solve: the state y0 has no elements")
-    if len(t_span) != 2:
-        raise ArgumentError(f"ode.solve: t_span has {len(t_span)} times: give (t0, t1)")
-    t0, t1 = (_time(x) for x in t_span)
-    atol = np.asarray(plain_of(given(atol)), float)
-    if atol.ndim and atol.shape != (state.size,):
-        raise DimensionMismatch(
-            f"ode.solve: atol has shape {atol.shape}, and the state has {state.size} elements"
-        )
-    if not (atol >= 0.0).all():
-        raise ArgumentError("ode.solve: atol must not be negative")
-    return state, y, t0, t1, atol if atol.ndim else np.full(state.size, atol)
-
-
-def _time(x: Any) -> Any:
-    x = numbers(x, "t_span")
-    if shape_of(x) != ():
-        raise DimensionMismatch(f"ode.solve: t_span holds shape {shape_of(x)}: give two numbers")
-    if isinstance(x, Array):
-        return x
-    if np.isnan(x):
-        raise ArgumentError("ode.solve: t_span holds nan")
-    return float(x)
-
-
-def _options(
-    method: str, t0: Any, t1: Any, rtol: Any, first_step: Any, max_step: Any
-) -> np.ndarray:
-    """rtol, the first step or 0, the largest one."""
-    rtol = float(plain_of(given(rtol)))
-    if not rtol >= 0.0:
-        raise ArgumentError(f"ode.solve: rtol={rtol} must not be negative")
-    rtol = max(rtol, 100.0 * float(np.finfo(float).eps))  # SciPy's least one
-    most = float(max_step)
-    if not most > 0.0:
-        raise ArgumentError(f"ode.solve: max_step={max_step} must be positive")
-    first = 0.0 if first_step is None else float(first_step)
-    if first_step is not None and not first > 0.0:
-        raise ArgumentError(f"ode.solve: first_step={first_step} must be positive")
-    ends = plain_of(t0), plain_of(t1)
-    if first and None not in ends and first > abs(ends[1] - ends[0]):
-        raise ArgumentError(f"ode.solve: first_step={first_step} is longer than t_span")
-    if method == "RK4":
-        if not np.isfinite(most):
-            raise ArgumentError('ode.solve: method="RK4" needs max_step, the size of its steps')
-        if None not in ends:
-            span = abs(float(ends[1] - ends[0]))
-            most = span / max(1.0, np.ceil(span / most - 1e-9)) or most
-        first = most
-    return np.array([rtol, first, most])
-
-
-def _times(t_eval: Any, t0: Any, t1: Any) -> Any:
-    t_eval = numbers(t_eval, "t_eval")
-    if len(shape_of(t_eval)) != 1:
-        raise DimensionMismatch(
-            f"ode.solve: t_eval has shape {shape_of(t_eval)}: give a vector of times"
-        )
-    times, begin, end = plain_of(t_eval), plain_of(t0), plain_of(t1)
-    if times is not None and begin is not None and end is not None:
-        sign = 1.0 if end >= begin else -1.0
-        if np.any(sign * np.diff(times) < 0.0):
-            raise ArgumentError("ode.solve: t_eval is not in order from t_span[0] to t_span[1]")
-        if np.any(sign * (times - begin) < 0.0) or np.any(sign * (times - end) > 0.0):
-            raise ArgumentError("ode.solve: t_eval holds times outside of t_span")
-    return t_eval
