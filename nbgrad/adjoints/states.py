@@ -22,10 +22,17 @@ _ONE = literal(1, INT)
 
 @dataclass(frozen=True)
 class State:
-    """Variables, and buffers with the numbers whose product is how many elements they have."""
+    """Variables, and buffers with the numbers whose product is how many elements they have. A loop
+    `may_keep` its record."""
 
     variables: tuple[str, ...]
     buffers: Mapping[Any, tuple[Operand, ...]]
+    may_keep: bool = False
+
+    def restores(self, buffer: Any) -> bool:
+        """Whether the reverse pass sets a buffer that the loop writes to what it held: by a copy,
+        or by the rounds that run again."""
+        return not self.may_keep or buffer in self.buffers
 
 
 def states(
@@ -120,7 +127,8 @@ def _state(
             )
         buffers[buffer] = tuple(sizes[buffer])
     used = {name for each in inside for name in (*names_of(each), *defined_names([each]))}
-    return State(tuple(name for name in variables if name in used), buffers)
+    names = tuple(name for name in variables if name in used)
+    return State(names, buffers, getattr(loop.statement, "checkpoint", "") == "kept")
 
 
 class Layout:

@@ -286,10 +286,7 @@ class Plan:
             if loop in self._states:
                 if loop not in loops:
                     return ()
-                is_kept = loop.statement.checkpoint == "kept"
-                depth = (
-                    depth if is_kept and read.buffer not in self._states[loop].buffers else i + 1
-                )
+                depth = i + 1 if self._states[loop].restores(read.buffer) else depth
         if _common(home, body) and self._meet(read, home, write, body, True, depth):
             return places
         if self._meet(read, home, write, body, False):

@@ -10,6 +10,7 @@ from ..core.array import Array
 from ..core.primitive import shape_of
 from ..errors import ArgumentError, ArgumentTypeError, ComplexError, DimensionMismatch
 from ..rules.layout import given
+from ..runtime.kinds import is_a
 from ..transforms import trees
 from ..transforms.holomorphic import complex_leaves
 from .problem import METHODS, Nest, numbers, plain_of
@@ -91,10 +92,11 @@ def options_of(
 
 def _words(checkpoint: Any) -> float:
     """How many words a gradient records before it keeps few states only."""
-    known: dict[Any, float] = {"auto": _AUTO, "sqrt": 0.0, None: 2.0**60}
-    if checkpoint is None or (isinstance(checkpoint, str) and checkpoint in known):
-        return known[checkpoint]
-    is_count = isinstance(checkpoint, (int, np.integer)) and not isinstance(checkpoint, bool)
+    if checkpoint is None:
+        return 2.0**60
+    if isinstance(checkpoint, str) and checkpoint in ("auto", "sqrt"):
+        return _AUTO if checkpoint == "auto" else 0.0
+    is_count = is_a(checkpoint, (int, np.integer)) and type(checkpoint) is not bool
     if not is_count or checkpoint < 0:
         raise ArgumentError(
             f"ode.solve: checkpoint={checkpoint!r}: use 'auto', 'sqrt', None or a number of bytes"
