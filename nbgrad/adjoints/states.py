@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,12 +39,19 @@ def states(
     top: Body, variables: Sequence[str], lengths: Mapping[Any, Sequence[str] | None]
 ) -> dict[Loop, State]:
     """The state of each loop with checkpoints. `lengths` are those of the arrays among the
-    parameters; None where they do not tell the number of elements."""
-    return {
-        item: state_of(top, item, variables, lengths)
-        for body in bodies(top) for item in body.items
-        if isinstance(item, Loop) and getattr(item.statement, "checkpoint", "")
-    }  # fmt: skip
+    parameters; None where they do not tell the number of elements. A loop that may keep its record
+    has no checkpoints if no copies can be made."""
+    found: dict[Loop, State] = {}
+    for body in bodies(top):
+        for item in body.items:
+            if isinstance(item, Loop) and getattr(item.statement, "checkpoint", ""):
+                try:
+                    found[item] = state_of(top, item, variables, lengths)
+                except LoopError:
+                    if item.statement.checkpoint != "kept":
+                        raise
+                    item.statement = replace(item.statement, checkpoint="", snapshots=None)
+    return found
 
 
 def state_of(

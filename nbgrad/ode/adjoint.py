@@ -21,7 +21,7 @@ def states_by_adjoint(
     """The states (n, m) at times, whose pullback integrates the adjoint equation."""
 
     def states(y0: Any, t0: Any, t1: Any, times: Any, *leaves: Any) -> Any:
-        found, _ = problem.run(False, t0, t1, y0, times, options, atol, leaves)
+        found, _ = problem.run("states", t0, t1, y0, times, options, atol, leaves)
         return np.transpose(found)
 
     def back(ct: Any, out: Any, y0: Any, t0: Any, t1: Any, times: Any, *leaves: Any) -> tuple:
@@ -49,7 +49,7 @@ def _pulled(
         t_bar = np.sum(problem.rate(late, y, *leaves) * ct)
         start = np.concatenate([y, y_bar + ct, p_bar])
         end = np.stack([early])
-        found, _ = backward.run(False, late, early, start, end, options, every, leaves)
+        found, _ = backward.run("states", late, early, start, end, options, every, leaves)
         return (found[0, n : 2 * n], found[0, 2 * n :]), t_bar
 
     early = np.concatenate([np.stack([t0]), times[:-1]])

@@ -15,7 +15,7 @@ from ..transforms import trees
 from ..transforms.holomorphic import complex_leaves
 from .problem import METHODS, Nest, numbers, plain_of
 
-__all__ = ["options_of", "start", "times_of"]
+__all__ = ["count_of", "options_of", "start", "times_of"]
 
 _AUTO = 2.0**20  # words: records beyond the caches of processors take longer than steps
 
@@ -94,14 +94,14 @@ def _words(checkpoint: Any) -> float:
     """How many words a gradient records before it keeps few states only."""
     if checkpoint is None:
         return 2.0**60
-    if isinstance(checkpoint, str) and checkpoint in ("auto", "sqrt"):
-        return _AUTO if checkpoint == "auto" else 0.0
-    is_count = is_a(checkpoint, (int, np.integer)) and type(checkpoint) is not bool
-    if not is_count or checkpoint < 0:
-        raise ArgumentError(
-            f"ode.solve: checkpoint={checkpoint!r}: use 'auto', 'sqrt', None or a number of bytes"
-        )
-    return float(checkpoint // 8)
+    if isinstance(checkpoint, str):
+        if checkpoint in ("auto", "sqrt"):
+            return _AUTO if checkpoint == "auto" else 0.0
+    elif is_a(checkpoint, (int, np.integer)) and type(checkpoint) is not bool and checkpoint >= 0:
+        return float(checkpoint // 8)
+    raise ArgumentError(
+        f"ode.solve: checkpoint={checkpoint!r}: use 'auto', 'sqrt', None or a number of bytes"
+    )
 
 
 def times_of(t_eval: Any, t0: Any, t1: Any) -> Any:
@@ -118,3 +118,12 @@ def times_of(t_eval: Any, t0: Any, t1: Any) -> Any:
         if np.any(sign * (times - begin) < 0.0) or np.any(sign * (times - end) > 0.0):
             raise ArgumentError("ode.solve: t_eval holds times outside of t_span")
     return t_eval
+
+
+def count_of(max_events: Any) -> int | None:
+    """The length of the rows of roots."""
+    if max_events is not None and (
+        not is_a(max_events, (int, np.integer)) or type(max_events) is bool or max_events < 1
+    ):
+        raise ArgumentError(f"ode.solve: max_events={max_events!r} must be a positive integer")
+    return None if max_events is None else int(max_events)

@@ -11,9 +11,9 @@ from ..core.primitive import shape_of
 from ..errors import ArgumentError, StaticError
 from ..rules.layout import given
 from ..transforms import trees
-from .arguments import options_of, start, times_of
+from .arguments import count_of, options_of, start, times_of
 from .captured import lifted
-from .events import located
+from .events import in_order, located
 from .paths import Event, Path, path_of
 from .problem import Nest, Problem, plain_of, problem_of
 from .solution import Solution
@@ -26,6 +26,7 @@ def solve(
     t_eval: Any = None, events: Any = None, dense_output: bool = False, rtol: float = 1e-3,
     atol: Any = 1e-6, max_step: float = np.inf, first_step: float | None = None,
     gradient: str = "discrete", checkpoint: str | int | None = "auto",
+    max_events: int | None = None,
 ) -> Solution:  # fmt: skip
     """Solve the initial value problem dy/dt = f(t, y, *args), y(t0) = y0.
 
@@ -54,6 +55,9 @@ def solve(
             bytes, it keeps states only, before spans of steps that it runs again; for N steps the
             memory grows as sqrt(N). "auto": 8 MB. "sqrt": 0 bytes. None: all steps are recorded.
             The gradient has the same bits.
+        max_events: the length of the rows of roots in a compiled program and under `vmap`, where
+            the number of roots is not known: nan follows the last root. It may be omitted if all
+            events are terminal.
 
     Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable
     in y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
@@ -62,12 +66,13 @@ def solve(
 
     Raises:
         ArgumentError: an unknown method, tolerances that are not positive, times that are not in
-            order or not in `t_span`.
+            order or not in `t_span`, an event with more roots than `max_events`.
         ComplexError, DimensionMismatch: a complex state, a state of several axes as a vector, or f
             returns another shape.
         StepsError: the step size became too small: the tolerances cannot be reached, the solution
             has a pole, or f returns nan.
-        StaticError: a compiled function, or one under `vmap`, without `t_eval`, or with events.
+        StaticError: a compiled function, or one under `vmap`, without `t_eval`, or with an event
+            that is not terminal and without `max_events`.
 
     >>> def decay(t, y, rate):
     ...     return -rate * y
@@ -89,6 +94,7 @@ def solve(
     problem.look(t0, y, leaves)
     if gradient not in ("discrete", "adjoint"):
         raise ArgumentError(f'ode.solve: gradient={gradient!r}: use "discrete" or "adjoint"')
+    max_events = count_of(max_events)
     calls: list[int] = []
     at: Any = partial(_states, problem, calls, t0, t1, y, options, atol, leaves)
     if gradient == "adjoint":
@@ -101,21 +107,32 @@ def solve(
         states = at(t_eval)
         return Solution(t_eval, _tree(problem, states), nfev=calls[0] if calls else -1)
     known = [plain_of(x) for x in (t0, t1, y, *leaves)]
-    if any(x is None for x in known):
-        raise StaticError(
-            "ode.solve: the number of steps and events depends on values that are not known while "
-            "the function is recorded or batched: pass t_eval, and neither events nor dense_output"
-        )
     every = () if events is None else events if isinstance(events, (list, tuple)) else (events,)
     fixed = _plain_args(args)
     watched = [Event(each, problem, fixed, i) for i, each in enumerate(every)]
+    closed = trees.flatten([tuple(lifted(each)[1].values()) for each in every])[0]
+    if any(x is None for x in known) or any(plain_of(x) is None for x in closed):
+        if t_eval is None and not watched and not dense_output:
+            raise StaticError(
+                "ode.solve: the number of steps depends on values that are not known while the "
+                "function is recorded or batched: pass t_eval"
+            )
+        from .recorded import recorded_solution
+
+        ends, times = (t0, t1), t_eval
+        found = recorded_solution(
+            problem, watched, args, leaves, ends, y, options, atol, times, at, max_events
+        )
+        found.sol = partial(_dense, problem.state, at, t0, t1) if dense_output else None
+        return found
     if not np.isfinite(float(known[1])) and not any(each.count for each in watched):
         raise ArgumentError("ode.solve: t_span[1] is infinite: that needs a terminal event")
     begin, end, y_begin = float(known[0]), float(known[1]), np.asarray(known[2])
     path = path_of(problem, begin, end, y_begin, options, atol, tuple(known[3:]), watched)
     is_plain = not any(isinstance(x, Array) for x in (t0, t1, y, t_eval, *leaves))
-    is_plain = is_plain and not any(lifted(each)[1] for each in every)
-    found = located(path, watched, problem, args, leaves, None if is_plain else at)
+    is_plain = is_plain and not closed
+    any_order = None if is_plain else partial(in_order, at, t0, t1)
+    found = located(path, watched, problem, args, leaves, any_order)
     return _solution(problem, path, watched, found, t0, t1, t_eval, at, is_plain, dense_output)
 
 
@@ -146,23 +163,18 @@ def _solution(
     sol = None
     if dense_output:
         plain: Callable = lambda s: nest.tree(path(s))  # noqa: E731
-        sol = plain if is_plain else partial(_dense, nest, at, t0, t1, path.t_end)
+        sol = plain if is_plain else partial(_dense, nest, at, t0, t1)
     t_events = y_events = None
     if events:
         t_events, y_events = times, [_rows(nest, y) for y in states]
     return Solution(t, _tree(problem, y), sol, t_events, y_events, path.calls, int(path.is_stopped))
 
 
-def _dense(nest: Nest, at: Callable, t0: Any, t1: Any, t_end: float, s: Any) -> Any:
+def _dense(nest: Nest, at: Callable, t0: Any, t1: Any, t: Any) -> Any:
     """The states at times in any order."""
-    s = given(s)
-    flat = np.reshape(s, (-1,))
-    order = np.argsort(plain_of(flat), kind="stable")
-    if plain_of(t1) < plain_of(t0):
-        order = order[::-1]
-    back = np.argsort(order)
-    y = at(flat[order])[:, back]
-    return nest.tree(np.reshape(y, (nest.size, *shape_of(s))))
+    t = given(t)
+    y = in_order(at, t0, t1, np.reshape(t, (-1,)))
+    return nest.tree(np.reshape(y, (nest.size, *shape_of(t))))
 
 
 def _states(
@@ -179,12 +191,12 @@ def _states(
     """The states (n, m) at times, with derivatives of the steps. `calls` notes those of f."""
     count = shape_of(times)[0]
     if any(plain_of(x) is None for x in (t0, t1, y, times, *leaves)):
-        found, _ = problem.run(False, t0, t1, y, times, options, atol, leaves)
+        found, _ = problem.run("states", t0, t1, y, times, options, atol, leaves)
         return np.transpose(found)
     rest = max(8, 1 << (count - 1).bit_length()) - count  # so that few lengths are compiled
     if rest and count:
         times = np.concatenate([times, np.full(rest, plain_of(times)[-1])])
-    found, counts = problem.run(False, t0, t1, y, times, options, atol, leaves)
+    found, counts = problem.run("states", t0, t1, y, times, options, atol, leaves)
     if (numbers := plain_of(counts)) is not None:
         calls.append(int(numbers[1]))
     return np.transpose(found[:count])

@@ -53,7 +53,7 @@ def test_memory_grows_as_the_square_root_of_the_steps():
     def rate(t, y, mu):
         return np.array([y[1], mu * (1.0 - y[0] ** 2) * y[1] - y[0]])
 
-    states, _ = integrators(dormand_prince, rate, rate, 2)
+    states, _, _ = integrators(dormand_prince, rate, rate, 2)
 
     def kilobytes(end, words):
         options = np.array([1e-10, 0.0, 0.01, words])

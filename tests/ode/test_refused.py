@@ -34,6 +34,7 @@ def decay(t, y):
         ({"t_eval": [0.5, 1.2]}, ArgumentError, "outside"),
         ({"t_eval": [[0.5]]}, DimensionMismatch, "vector"),
         ({"t_span": (0.0, np.inf)}, ArgumentError, "infinite"),
+        ({"max_events": 0}, ArgumentError, "max_events"),
         ({"t_span": (0.0, np.nan)}, ArgumentError, "nan"),
         ({"t_span": (0.0, 1.0, 2.0)}, ArgumentError, "t_span"),
         ({"y0": np.ones(2) * 1j}, ComplexError, "complex"),
