@@ -165,12 +165,6 @@ class Problem:
 
     def run(self, name: Any, *args: Any) -> Any:
         """Call a program: "states", "path", or that of the roots of events."""
-        is_dual = any(hasattr(x, "primal") for x in trees.flatten(args)[0])
-        if self.is_read and self.method == "Rosenbrock" and is_dual:
-            raise NoRuleError(
-                f"ode.solve: Rosenbrock has no forward mode for {self.name}, which is read from "
-                "its source: write it with functions of arrays only, np.stack in place of np.array"
-            )
         while True:
             try:
                 return self._program(name)(*args)
