@@ -70,7 +70,9 @@ class _Inline:
                 made.append(self._declared(each))
             else:
                 again = in_loop or isinstance(each, (For, While))
-                made.append(with_inner(each, lambda body, again=again: tuple(self.body(body, again))))
+                made.append(
+                    with_inner(each, lambda body, again=again: tuple(self.body(body, again)))
+                )
         return made
 
     def _cleared(self, statements: Any) -> list[Statement]:

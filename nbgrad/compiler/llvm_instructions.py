@@ -330,7 +330,17 @@ _ADDRESSES = "nbgrad.kernels.scalar.library"  # whose function `address` finds t
 
 
 def _scipy(writer: Any, name: str, given: Sequence[Value], results: Any) -> list[Value]:
-    """A function of SciPy. Code asks Python for its address at the first call and keeps it; where
+    """A function of SciPy, whose last argument is an integer."""
+    return _asked(writer, name, given, "i32 1")
+
+
+def _foreign(writer: Any, name: str, given: Sequence[Value], results: Any) -> list[Value]:
+    """A C function of users."""
+    return _asked(writer, name, given, "")
+
+
+def _asked(writer: Any, name: str, given: Sequence[Value], last: str) -> list[Value]:
+    """A function of doubles. Code asks Python for its address at the first call and keeps it; where
     that fails, the error is printed, and the result is nan."""
     label, texts = name.replace(" ", "."), writer.module.intrinsics
     texts["scipy"] = _OF_PYTHON
@@ -339,11 +349,11 @@ def _scipy(writer: Any, name: str, given: Sequence[Value], results: Any) -> list
         doubles="double, " * len(given),
     )  # fmt: skip
     pointer = writer.emit(f"call ptr @found.{label}()")
-    text = "".join(f"double {x.text}, " for x in given)
-    return [Value(writer.emit(f"call double {pointer}({text}i32 1)"), DOUBLE)]
+    text = ", ".join([*(f"double {x.text}" for x in given), *filter(None, [last])])
+    return [Value(writer.emit(f"call double {pointer}({text})"), DOUBLE)]
 
 
 _FUNCTIONS: dict[str, Callable[[Any, str, Any, Any], list[Value]]] = {
     "hidden": _hidden, "libm": _library, "symbol": _symbol, "image": _image, "scipy": _scipy,
-    "linked": _linked, "written": _written, "c_function": _c_function,
+    "foreign": _foreign,    "linked": _linked, "written": _written, "c_function": _c_function,
 }  # fmt: skip

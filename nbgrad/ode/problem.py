@@ -165,10 +165,12 @@ class Problem:
 
     def run(self, name: Any, *args: Any) -> Any:
         """Call a program: "states", "path", or that of the roots of events."""
+        first = ""
         while True:
             try:
                 return self._program(name)(*args)
             except LoopError as refused:
+                first = first or str(refused)
                 if name in self.events and (why := self.events[name].refused):
                     raise NoRuleError(
                         f"ode.solve: an event cannot be compiled: write it with NumPy functions of "
@@ -177,8 +179,8 @@ class Problem:
                 if self.is_read or isinstance(self.f, Lifted):
                     raise NoRuleError(
                         f"ode.solve: {self.name} cannot be compiled: write it with NumPy functions "
-                        f"of its arguments, or with loops for numba.njit ({refused}; "
-                        f"{self._jacobian.refused or self._rate.refused})"
+                        f"of its arguments, or with loops for numba.njit ({first}; "
+                        f"{self._jacobian.refused or self._rate.refused or refused})"
                     ) from None
                 self._programs.clear()
                 self.is_read = True
