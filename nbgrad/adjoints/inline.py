@@ -69,10 +69,8 @@ class _Inline:
             elif isinstance(each, Variable):
                 made.append(self._declared(each))
             else:
-                again = in_loop or isinstance(each, (For, While))
-                made.append(
-                    with_inner(each, lambda body, again=again: tuple(self.body(body, again)))
-                )
+                inside = in_loop or isinstance(each, (For, While))
+                made.append(with_inner(each, lambda x, inside=inside: tuple(self.body(x, inside))))
         return made
 
     def _cleared(self, statements: Any) -> list[Statement]:

@@ -22,7 +22,7 @@ _AUTO = 2.0**20  # words: records beyond the caches of processors take longer th
 
 def start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any, Any, Any, Any]:
     """The structure and the vector of the state, the ends, and atol as a vector."""
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ArgumentError(f"ode.solve: method={method!r}: use one of {', '.join(METHODS)}")
     if any(map(is_complex, complex_leaves(y0))):
         raise ComplexError(
@@ -39,10 +39,12 @@ def start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any,
     y = state.vector(tree)
     if not state.size:
         raise ArgumentError("ode.solve: the state y0 has no elements")
+    if not hasattr(t_span, "__len__"):
+        raise ArgumentTypeError(f"ode.solve: t_span is {t_span!r}: give (t0, t1)")
     if len(t_span) != 2:
         raise ArgumentError(f"ode.solve: t_span has {len(t_span)} times: give (t0, t1)")
     t0, t1 = (_time(x) for x in t_span)
-    atol = np.asarray(plain_of(given(atol)), float)
+    atol = np.asarray(plain_of(numbers(atol, "atol")), float)
     if atol.ndim and atol.shape != (state.size,):
         raise DimensionMismatch(
             f"ode.solve: atol has shape {atol.shape}, and the state has {state.size} elements"
@@ -63,18 +65,25 @@ def _time(x: Any) -> Any:
     return float(x)
 
 
+def _number(x: Any, name: str) -> float:
+    x = plain_of(numbers(x, name))
+    if x is None or np.shape(x) != ():
+        raise ArgumentTypeError(f"ode.solve: {name} must be one number that is known")
+    return float(x)
+
+
 def options_of(
     method: str, t0: Any, t1: Any, rtol: Any, first_step: Any, max_step: Any, checkpoint: Any
 ) -> np.ndarray:
     """rtol, the first step or 0, the largest one, the words that a gradient may record."""
-    rtol = float(plain_of(given(rtol)))
+    rtol, max_step = _number(rtol, "rtol"), _number(max_step, "max_step")
     if not rtol >= 0.0:
         raise ArgumentError(f"ode.solve: rtol={rtol} must not be negative")
     rtol = max(rtol, 100.0 * float(np.finfo(float).eps))  # SciPy's least one
-    most = float(max_step)
+    most = max_step
     if not most > 0.0:
         raise ArgumentError(f"ode.solve: max_step={max_step} must be positive")
-    first = 0.0 if first_step is None else float(first_step)
+    first = 0.0 if first_step is None else _number(first_step, "first_step")
     if first_step is not None and not first > 0.0:
         raise ArgumentError(f"ode.solve: first_step={first_step} must be positive")
     ends = plain_of(t0), plain_of(t1)
@@ -111,6 +120,8 @@ def times_of(t_eval: Any, t0: Any, t1: Any) -> Any:
             f"ode.solve: t_eval has shape {shape_of(t_eval)}: give a vector of times"
         )
     times, begin, end = plain_of(t_eval), plain_of(t0), plain_of(t1)
+    if times is not None and np.any(np.isnan(times)):
+        raise ArgumentError("ode.solve: t_eval holds nan")
     if times is not None and begin is not None and end is not None:
         sign = 1.0 if end >= begin else -1.0
         if np.any(sign * np.diff(times) < 0.0):

@@ -85,6 +85,7 @@ def solve(
     """
     trees.require_function("ode.solve", f)
     state, y, t0, t1, atol = start(y0, t_span, atol, method)
+    args = () if args is None else args
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     options = options_of(method, t0, t1, rtol, first_step, max_step, checkpoint)
     f, captured = lifted(f)
@@ -108,6 +109,8 @@ def solve(
         return Solution(t_eval, _tree(problem, states), nfev=calls[0] if calls else -1)
     known = [plain_of(x) for x in (t0, t1, y, *leaves)]
     every = () if events is None else events if isinstance(events, (list, tuple)) else (events,)
+    for each in every:
+        trees.require_function("ode.solve: events", each)
     fixed = _plain_args(args)
     watched = [Event(each, problem, fixed, i) for i, each in enumerate(every)]
     closed = trees.flatten([tuple(lifted(each)[1].values()) for each in every])[0]

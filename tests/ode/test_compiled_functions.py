@@ -28,7 +28,8 @@ def of_arrays(t, y, p):
     return np.stack([p[0] * y[0] - p[1] * y[0] * y[1], p[1] * y[0] * y[1] - p[2] * y[1]])
 
 
-@pytest.mark.parametrize("method", ["RK45", pytest.param("Rosenbrock", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("method", ["RK45", "Rosenbrock"])
 def test_functions_of_numba_have_both_gradients(method):
     def end(p, f, gradient="discrete"):
         return ode.solve(
