@@ -50,7 +50,7 @@ def solve(
         max_step, first_step: the largest and the first step size.
         gradient: "discrete": derivatives of the steps that were taken, exact for these. "adjoint":
             reverse mode integrates the adjoint equation, which takes memory for the states at
-            `t_eval` only, and has errors of the size of the tolerances.
+            `t_eval` only, and has errors of the size of the tolerances; not for stiff equations.
         checkpoint: how much a discrete gradient records. An integer: once its record has so many
             bytes, it keeps states only, before spans of steps that it runs again; for N steps the
             memory grows as sqrt(N). "auto": 8 MB. "sqrt": 0 bytes. None: all steps are recorded.

@@ -68,6 +68,19 @@ def test_solutions_that_do_not_exist():
         ode.solve(lambda t, y: y * y, (0.0, 2.0), np.ones(2))
 
 
+@pytest.mark.full
+def test_adjoints_of_stiff_equations():
+    def forced(t, y, k):
+        return -k * (y - np.cos(t)) * y**2
+
+    def end(k):
+        options = {"method": "Rosenbrock", "gradient": "adjoint", "t_eval": [10.0]}
+        return ode.solve(forced, (0.0, 10.0), [1.0], args=(k,), **options).y[0, 0]
+
+    with pytest.raises(StepsError, match="stiff: use gradient"):
+        nbgrad.grad(end)(1e4)
+
+
 def test_compiled_functions_need_times():
     with pytest.raises(StaticError, match="t_eval"):
         nbgrad.compile(lambda y: ode.solve(decay, (0.0, 1.0), y).y)(np.ones(2))
