@@ -33,7 +33,7 @@ from ..ir.statements import (
 from ..ir.walk import inner, walk
 from .activity import rule_of
 from .build import COPY, INT, Names, copy, expanded, literal, names_of, operation
-from .partials import OPERANDS, may_be_infinite, may_drop
+from .partials import OPERANDS, may_be_infinite, may_drop, without_derivative
 
 __all__ = ["Adjoint"]
 
@@ -238,7 +238,7 @@ class Adjoint:
         rule = rule_of(each, target in self._strong)
         if rule is None:
             name = str(getattr(each, "function", getattr(each, "body", "")))
-            raise LoopError(f"{name} has no derivative in compiled loops")
+            raise LoopError(without_derivative(name))
         if any(isinstance(part, Expr) and may_drop(part) for part in rule):
             g = self._guarded(g)
         values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target, "v": g}

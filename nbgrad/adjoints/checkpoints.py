@@ -50,11 +50,16 @@ class Checkpoints:
         self._states, self._dtypes, self._buffers = found, dtypes, buffers
         self._new, self._again, self._record = new, again, record
         self._held: dict[Loop, tuple[str, str]] = {}
+        self._large: dict[Loop, str] = {}
 
-    def forward(self, loop: Loop) -> list[Any]:
-        """The loop, with snapshots."""
+    def forward(self, loop: Loop, recording: Sequence[Any] = ()) -> list[Any]:
+        """The loop, with snapshots; `recording` are the statements of a round with its record, of a
+        loop that may keep it."""
         statement, made, first = loop.statement, [], []
         state = self._layout(self._states[loop], lambda name: name)
+        if statement.checkpoint == "kept":
+            body = self._kept(loop, state, recording)
+            return [replace(statement, body=tuple(body), checkpoint="", snapshots=None)]
         if statement.snapshots is None:
             block = self._record.reserve(state.sized(first), first)
             state.save(block, first)
@@ -80,6 +85,9 @@ class Checkpoints:
         at = affine_of(-1, {axis: -1}).plus(_affine(start)).plus(_affine(stop))
         body: list[Any] = [Position(here, at)]
         state = self._layout(self._states[loop], self._again)
+        if statement.checkpoint == "kept":
+            body += self._kept_back(loop, state, self._run_again(loop, replay), reverse)
+            return [*made, For(axis, start, stop, tuple(body))]
         is_first = self._value("equal", here, _operand(start), made=body, dtype=BOOL)
         last: list[Any] = []
         end: list[Any] = []
@@ -103,6 +111,48 @@ class Checkpoints:
             self._record.release(total, end)
         body.append(If(is_first, tuple(last)))
         return [*made, For(axis, start, stop, tuple(body)), *end]
+
+    # -- a record that is kept while it is small --------------------------------------------------
+
+    def _kept(self, loop: Loop, state: Layout, recording: Sequence[Any]) -> list[Any]:
+        """A round with its record, which is released once that of the function is too large: from
+        then on, and then for all rounds, the backward sweep runs them again. A copy of the state is
+        in front of it, and behind it a word with its size."""
+        made: list[Any] = []
+        if loop not in self._large:
+            self._large[loop] = self._variable("is_large", BOOL)
+        is_large = self._large[loop]
+        state.save(self._record.reserve(state.sized(made), made), made)
+        begin = self._record.used(made)
+        made += self._record.counted(recording)
+        end = self._record.used(made)
+        exceeds = self._value("greater", end, loop.statement.snapshots, made=made, dtype=BOOL)
+        words = self._value("subtract", end, begin, made=made)
+        made.append(If(exceeds, (copy(is_large, exceeds, BOOL),)))
+        is_released = self._read(is_large, made, BOOL)
+        rest = self._value("select", is_released, _ZERO, words, made=made)
+        released: list[Any] = []
+        self._record.release(words, released)
+        made.append(If(is_released, tuple(released)))
+        word = self._record.reserve(_ONE, made)
+        return [*made, *self._record.write(word, 0, rest, INT)]
+
+    def _kept_back(
+        self, loop: Loop, state: Layout, replay: Sequence[Any], reverse: Sequence[Any]
+    ) -> list[Any]:
+        """The same round backward. The state before it is restored in the end."""
+        made: list[Any] = []
+        rest = self._new("rest")
+        made += self._record.read(self._record.release(_ONE, made), 0, rest, INT)
+        words = state.sized(made)
+        again: list[Any] = []
+        self._record.release(rest, again)
+        base = variable(self._value("subtract", self._record.used(again), words, made=again))
+        state.restore(self._record.block(base, again), again)
+        made.append(If(self._read(self._large[loop], made, BOOL), (*again, *replay)))
+        made += reverse
+        state.restore(self._record.release(words, made), made)
+        return made
 
     def _run_again(self, loop: Loop, statements: Sequence[Any], axis: str = "") -> list[Any]:
         """Statements of the forward pass, as statements of the backward pass with names of their
@@ -218,14 +268,14 @@ class Checkpoints:
     def _given(self, x: Any) -> Any:
         return self._again(x) if isinstance(x, str) else x
 
-    def _variable(self, hint: str) -> str:
-        name = self._new(hint)
-        self.declared.append(Variable(name, _ZERO, INT))
+    def _variable(self, hint: str, dtype: np.dtype = INT) -> str:
+        name = self._new(hint, dtype)
+        self.declared.append(Variable(name, literal(0, dtype), dtype))
         return name
 
-    def _read(self, name: str, made: list[Any]) -> str:
-        value = self._new(name)
-        made.append(copy(value, name, INT))
+    def _read(self, name: str, made: list[Any], dtype: np.dtype = INT) -> str:
+        value = self._new(name, dtype)
+        made.append(copy(value, name, dtype))
         return value
 
     def _value(self, name: str, *operands: Any, made: list[Any], dtype: np.dtype = INT) -> str:

@@ -1,18 +1,23 @@
 """A function with the functions that it calls written into it."""
 
+from dataclasses import replace
 from typing import Any
 
-from ..ir.affine import ZERO, Affine
+from ..ir.affine import ZERO, Affine, variable
 from ..ir.statements import (
     Address,
     Call,
+    For,
     Function,
     Literal,
+    New,
     Operand,
     Pointer,
     PointTo,
     Statement,
+    Store,
     Variable,
+    While,
 )
 from ..ir.walk import with_inner
 from .build import Names, copy, defined_names, literal, renamed
@@ -48,7 +53,7 @@ class _Inline:
         self.declared: list[Variable] = []
         self.outer: list[Statement] = []  # pointers to arrays from outside, which come first
 
-    def body(self, statements: Any) -> list[Statement]:
+    def body(self, statements: Any, in_loop: bool = False) -> list[Statement]:
         made: list[Statement] = []
         for each in statements:
             if isinstance(each, Call) and each.function == "print":
@@ -59,11 +64,27 @@ class _Inline:
             if isinstance(each, Call) and not isinstance(each.function, str) and not (
                 only_computes(each.function)
             ):  # fmt: skip
-                made += self._called(each)
+                called = self._called(each)
+                made += self._cleared(called) if in_loop else called
             elif isinstance(each, Variable):
                 made.append(self._declared(each))
             else:
-                made.append(with_inner(each, lambda body: tuple(self.body(body))))
+                inside = in_loop or isinstance(each, (For, While))
+                made.append(with_inner(each, lambda x, inside=inside: tuple(self.body(x, inside))))
+        return made
+
+    def _cleared(self, statements: Any) -> list[Statement]:
+        """The statements of a function that is called several times: its buffers are the same ones
+        each time, so those that begin with 0 are set to 0."""
+        made: list[Statement] = []
+        for each in statements:
+            if isinstance(each, New) and each.cleared:
+                axis, zero = self._names.new("each"), literal(0, each.dtype)
+                stop = each.count.number if isinstance(each.count, Literal) else each.count
+                store = Store(each.target, variable(axis), zero, each.dtype)
+                made += [replace(each, cleared=False), For(axis, 0, stop, (store,))]
+            else:
+                made.append(with_inner(each, lambda body: tuple(self._cleared(body))))
         return made
 
     def _declared(self, each: Variable) -> Statement:

@@ -13,7 +13,7 @@ from ..ir.statements import Call
 
 __all__ = [
     "OPERANDS", "called_name", "chooses", "declare_rule", "has_pole", "is_dear", "may_be_infinite",
-    "may_drop", "only_computes", "pullbacks",
+    "may_drop", "only_computes", "pullbacks", "without_derivative",
 ]  # fmt: skip
 
 OPERANDS = ("x", "y", "z", "w", "p", "q")
@@ -103,6 +103,13 @@ def called_name(function: Any) -> str:
         return function
     rules = (x for x in getattr(function, "attributes", ()) if x.startswith("rule "))
     return next(rules, "").partition(" ")[2]
+
+
+def without_derivative(name: str) -> str:
+    """The message for a function that has no row."""
+    if name.startswith("foreign "):
+        return "a C function has no derivative: give it one with nbgrad.custom_rule"
+    return f"{name} has no derivative in compiled loops"
 
 
 def only_computes(function: Any) -> bool:

@@ -5,6 +5,8 @@ see `checkpoints.py`. A loop of n rounds has
 
 - "sqrt": about sqrt(n) segments of as many rounds, and the state before each of them;
 - "equal": as many segments as `snapshots` says, and the state before each of them;
+- "kept": one segment, whose record is kept unless the whole record then has more words than
+  `snapshots` says; only without it, the segment runs again;
 - "binomial": segments of about 2 n**(1/4) rounds, and as many states. The schedule of A. Griewank
   and A. Walther (Algorithm 799: Revolve, ACM Transactions on Mathematical Software 26, 2000) runs
   a segment at most three times before it is recorded.
@@ -60,12 +62,14 @@ class _Segments:
             operation(high, "select", (is_last, rounds, end), INT),
             inner,
         )
-        kept = size if loop.checkpoint == "binomial" else None
+        kept = {"binomial": size, "kept": loop.snapshots}.get(loop.checkpoint)
         outer = replace(loop, axis=segment, stop=count, body=body, snapshots=kept)
         return [*self._made, outer]
 
     def _size(self, loop: For, rounds: Operand) -> Operand:
         """The number of rounds of a segment."""
+        if loop.checkpoint == "kept":
+            return rounds
         if loop.checkpoint == "equal":
             assert loop.snapshots is not None
             return self._quotient(rounds, self._at_least_one(loop.snapshots))

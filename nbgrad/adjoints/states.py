@@ -1,8 +1,8 @@
 """The states of loops with checkpoints, and the words of the record that hold one."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from ..errors import LoopError
 from ..ir.affine import Affine, variable
 from ..ir.statements import Call, For, Literal, Load, New, Operand, PointTo, Position, Store
 from ..ir.walk import walk
-from .build import INT, copy, defined_names, literal, names_of, operation
+from .build import INT, buffers_of, copy, defined_names, literal, names_of, operation
 from .record import Block, Record
-from .tree import Body, Loop, bodies
+from .tree import Body, Loop, bodies, parts, statements_of
 
 __all__ = ["Layout", "State", "state_of", "states"]
 
@@ -22,22 +22,36 @@ _ONE = literal(1, INT)
 
 @dataclass(frozen=True)
 class State:
-    """Variables, and buffers with the numbers whose product is how many elements they have."""
+    """Variables, and buffers with the numbers whose product is how many elements they have. A loop
+    `may_keep` its record."""
 
     variables: tuple[str, ...]
     buffers: Mapping[Any, tuple[Operand, ...]]
+    may_keep: bool = False
+
+    def restores(self, buffer: Any) -> bool:
+        """Whether the reverse pass sets a buffer that the loop writes to what it held: by a copy,
+        or by the rounds that run again."""
+        return not self.may_keep or buffer in self.buffers
 
 
 def states(
     top: Body, variables: Sequence[str], lengths: Mapping[Any, Sequence[str] | None]
 ) -> dict[Loop, State]:
     """The state of each loop with checkpoints. `lengths` are those of the arrays among the
-    parameters; None where they do not tell the number of elements."""
-    return {
-        item: state_of(top, item, variables, lengths)
-        for body in bodies(top) for item in body.items
-        if isinstance(item, Loop) and getattr(item.statement, "checkpoint", "")
-    }  # fmt: skip
+    parameters; None where they do not tell the number of elements. A loop that may keep its record
+    has no checkpoints if no copies can be made."""
+    found: dict[Loop, State] = {}
+    for body in bodies(top):
+        for item in body.items:
+            if isinstance(item, Loop) and getattr(item.statement, "checkpoint", ""):
+                try:
+                    found[item] = state_of(top, item, variables, lengths)
+                except LoopError:
+                    if item.statement.checkpoint != "kept":
+                        raise
+                    item.statement = replace(item.statement, checkpoint="", snapshots=None)
+    return found
 
 
 def state_of(
@@ -49,7 +63,19 @@ def state_of(
         for each in walk(getattr(item, "statements", ())) if isinstance(each, New)
     )  # fmt: skip
     sizes = {**lengths, **_made(top, loop), **_ends(loop.statement)}
-    return _state(loop, variables, sizes, news)
+    return _state(loop, variables, sizes, news, _read(top, loop))
+
+
+def _read(top: Body, loop: Loop) -> set[Any]:
+    """The buffers that the loop, or what runs before it or again, may read. An array that only
+    takes the output of the rounds has no place in the state."""
+    found: set[Any] = set()
+    for item in top.items:
+        inside = statements_of(item)
+        found.update(x for each in inside if not isinstance(each, Store) for x in buffers_of(each))
+        if any(body.loop is loop for part in parts(item) for body in bodies(part)):
+            break
+    return found
 
 
 def _ends(loop: Any) -> dict[Any, tuple[Operand, ...]]:
@@ -79,7 +105,10 @@ def _made(top: Body, loop: Loop) -> dict[Any, tuple[Operand, ...] | None]:
     return found
 
 
-def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total: Counter) -> State:
+def _state(
+    loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total: Counter,
+    read: Collection[Any],
+) -> State:  # fmt: skip
     inside = walk(loop.statement.body)
     made = Counter(each.target for each in inside if isinstance(each, New))
     own = {x for x, count in made.items() if count == total[x]}
@@ -95,7 +124,7 @@ def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total
             )
     buffers = {}
     for buffer in dict.fromkeys(written):
-        if buffer in own:
+        if buffer in own or buffer not in read:
             continue
         if sizes.get(buffer) is None:
             raise LoopError(
@@ -105,7 +134,8 @@ def _state(loop: Loop, variables: Sequence[str], sizes: Mapping[Any, Any], total
             )
         buffers[buffer] = tuple(sizes[buffer])
     used = {name for each in inside for name in (*names_of(each), *defined_names([each]))}
-    return State(tuple(name for name in variables if name in used), buffers)
+    names = tuple(name for name in variables if name in used)
+    return State(names, buffers, getattr(loop.statement, "checkpoint", "") == "kept")
 
 
 class Layout:

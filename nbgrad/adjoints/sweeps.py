@@ -165,7 +165,9 @@ class Sweeps:
     def _loop(self, loop: Loop, place: _Round | None) -> list[Any]:
         statement, made = loop.statement, []
         if isinstance(statement, For) and statement.checkpoint:
-            return self._checkpoints.forward(loop)
+            is_kept = statement.checkpoint == "kept"
+            recording = self._forward(loop.body, None) if is_kept else ()
+            return self._checkpoints.forward(loop, recording)
         if self._is_call(loop):
             return [statement.call]
         if isinstance(statement, For) and loop.leave is None:

@@ -62,7 +62,7 @@ from .build import (
 )
 from .inline import inlined
 from .library import tangents_of_call
-from .partials import OPERANDS
+from .partials import OPERANDS, without_derivative
 from .simplify import Simplified
 
 __all__ = ["tangents"]
@@ -265,7 +265,7 @@ class _Tangents:
         name = str(name.name if name else each.function)
         rule = rule_of(each)
         if rule is None:
-            raise LoopError(f"{name} has no derivative in compiled loops")
+            raise LoopError(without_derivative(name))
         made: list[Any] = []
         values = {**dict(zip(OPERANDS, operands, strict=False)), "u": target}
         rows = [(row, tangent) for x, row in zip(operands, rule, strict=True)

@@ -279,14 +279,14 @@ class Plan:
         body: Body,
     ) -> Iterable[Segment]:  # fmt: skip
         """The segments, of those where an element is read, behind which a store may overwrite it. A
-        loop with checkpoints restores all that its rounds write: before each round backward, and at
-        its end."""
+        loop with checkpoints restores all that its rounds write, backward and at its end; one that
+        may keep its record does not restore the buffers that it makes."""
         loops, depth = around(home), 0
         for i, loop in enumerate(around(body)):
             if loop in self._states:
                 if loop not in loops:
                     return ()
-                depth = i + 1
+                depth = i + 1 if self._states[loop].restores(read.buffer) else depth
         if _common(home, body) and self._meet(read, home, write, body, True, depth):
             return places
         if self._meet(read, home, write, body, False):

@@ -220,7 +220,9 @@ class Packing:
             results += [_Origin("bar", i) for i in numbers]
             count += len(shadows) + of.count
         for k in range(len(of.along)):
-            suffix = f".dot{k + 1}" if k else ".dot"  # x.dot2 is the tangent of x, not of x.dot
+            # x.dot2 is the tangent of x, not of x.dot: a function may have such names itself.
+            first = parameters[count][0] if count < len(parameters) else ""
+            suffix = first[first.rfind(".dot") :]
             while count < len(parameters) and parameters[count][0].endswith(suffix):
                 name = parameters[count][0]
                 old = origins[name.removesuffix(suffix)]

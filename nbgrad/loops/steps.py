@@ -3,11 +3,11 @@
 from typing import Any
 
 from ..compiler.front.iteration import takes
-from ..compiler.front.steps import Steps
+from ..compiler.front.steps import Kept, Steps
 from ..compiler.numba_api import overload
 from ..errors import ArgumentError
 
-__all__ = ["steps"]
+__all__ = ["kept", "steps"]
 
 
 def steps(n: int, checkpoint: str | int | None = "sqrt") -> range:
@@ -53,3 +53,18 @@ def _steps(n: Any, checkpoint: Any = "sqrt") -> Any:
 
 
 takes(steps, Steps)
+
+
+def kept(n: int, checkpoint: int) -> range:
+    """`range(n)`, for a loop in another one, whose reverse pass keeps the record of these rounds
+    while that of the whole function has at most `checkpoint` words. From then on it keeps the state
+    before them, and runs them again. The loop must not be left by `break` or `return`."""
+    return range(n)
+
+
+@overload(kept)
+def _kept(n: Any, checkpoint: Any) -> Any:
+    return lambda n, checkpoint: range(n)
+
+
+takes(kept, Kept)

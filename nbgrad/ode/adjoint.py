@@ -8,6 +8,7 @@ import numpy as np
 
 from ..control import scan
 from ..core.primitive import shape_of
+from ..errors import StepsError
 from ..transforms import custom_rule, jvp, vjp
 from .problem import Nest, Problem
 
@@ -21,7 +22,7 @@ def states_by_adjoint(
     """The states (n, m) at times, whose pullback integrates the adjoint equation."""
 
     def states(y0: Any, t0: Any, t1: Any, times: Any, *leaves: Any) -> Any:
-        found, _ = problem.run(False, t0, t1, y0, times, options, atol, leaves)
+        found, _ = problem.run("states", t0, t1, y0, times, options, atol, leaves)
         return np.transpose(found)
 
     def back(ct: Any, out: Any, y0: Any, t0: Any, t1: Any, times: Any, *leaves: Any) -> tuple:
@@ -49,7 +50,13 @@ def _pulled(
         t_bar = np.sum(problem.rate(late, y, *leaves) * ct)
         start = np.concatenate([y, y_bar + ct, p_bar])
         end = np.stack([early])
-        found, _ = backward.run(False, late, early, start, end, options, every, leaves)
+        try:
+            found, _ = backward.run("states", late, early, start, end, options, every, leaves)
+        except (StepsError, np.linalg.LinAlgError) as error:
+            raise StepsError(
+                'ode.solve: gradient="adjoint" integrates f backward in time, which failed, as it '
+                'does where f is stiff: use gradient="discrete"'
+            ) from error
         return (found[0, n : 2 * n], found[0, 2 * n :]), t_bar
 
     early = np.concatenate([np.stack([t0]), times[:-1]])

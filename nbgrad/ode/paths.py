@@ -128,7 +128,7 @@ def path_of(
     path, counts, h = Path(problem.state.size, t0, y0), [0] * len(events), 0.0
     t, y = t0, y0
     while (t1 - t) * (1.0 if t1 >= t0 else -1.0) > 0.0 and not path.is_stopped:
-        found, y, numbers = problem.run(True, t, t1, y, h, options, atol, leaves, _ROWS)
+        found, y, numbers = problem.run("path", t, t1, y, h, options, atol, leaves, _ROWS)
         rows = found[: int(numbers[0])]
         path.calls += int(numbers[1])
         path.rows = np.concatenate([path.rows, rows])

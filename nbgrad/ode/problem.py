@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from .captured import Lifted
 from .loops import integrators
 from .rates import Recorded
 
-__all__ = ["METHODS", "Nest", "Problem", "numbers", "plain_of", "problem_of"]
+__all__ = ["METHODS", "Nest", "Problem", "key_of", "numbers", "plain_of", "problem_of"]
 
 METHODS: dict[str, Any] = {
     "RK45": dormand_prince, "DOP5": dormand_prince, "RK4": runge_kutta, "Rosenbrock": rodas,
@@ -105,13 +105,21 @@ class Problem:
         shapes = [(), (state.size,), *(tuple(shape_of(self._args[i])) for i in self.moving)]
         self._rate = Recorded(self.rate, self.name, shapes)
         self._jacobian = Recorded(self._slopes, f"the Jacobian of {self.name}", shapes)
-        self._programs: dict[bool, Any] = {}
+        self._programs: dict[Any, Any] = {}
+        self.events: dict[Any, Recorded] = {}  # values of events, by the names of their programs
         self.adjoint: Problem | None = None  # of the adjoint equation
 
     @property
     def examples(self) -> tuple:
         """Arguments with the shapes of the floats among those of the function."""
         return tuple(np.zeros(shape_of(self._args[i])) for i in self.moving)
+
+    def arguments(self, leaves: Sequence) -> tuple:
+        """The arguments of the function, by their floats."""
+        every = list(self._args)
+        for i, x in zip(self.moving, leaves, strict=True):
+            every[i] = x
+        return self._rebuild(every)
 
     def leaves(self, args: tuple) -> tuple:
         """The floats among the arguments."""
@@ -122,10 +130,7 @@ class Problem:
         """The slope of the state vector, for arguments by their floats."""
         if self._read is not None:
             return self._read(t, y, *leaves)
-        every = list(self._args)
-        for i, x in zip(self.moving, leaves, strict=True):
-            every[i] = x
-        found = self.f(t, self.state.tree(y), *self._rebuild(every))
+        found = self.f(t, self.state.tree(y), *self.arguments(leaves))
         return self._checked(found)
 
     def _checked(self, found: Any) -> Any:
@@ -158,30 +163,33 @@ class Problem:
             refusals.forget(before)
             self.is_read = not isinstance(self.f, Lifted)
 
-    def run(self, is_path: bool, *args: Any) -> Any:
-        """Call the program of the states at times, or that of the path."""
-        is_dual = any(hasattr(x, "primal") for x in trees.flatten(args)[0])
-        if self.is_read and self.method == "Rosenbrock" and is_dual:
-            raise NoRuleError(
-                f"ode.solve: Rosenbrock has no forward mode for {self.name}, which is read from "
-                "its source: write it with functions of arrays only, np.stack in place of np.array"
-            )
+    def run(self, name: Any, *args: Any) -> Any:
+        """Call a program: "states", "path", or that of the roots of events."""
+        first = ""
         while True:
             try:
-                return self._program(is_path)(*args)
+                return self._program(name)(*args)
             except LoopError as refused:
+                first = first or str(refused)
+                if name in self.events and (why := self.events[name].refused):
+                    raise NoRuleError(
+                        f"ode.solve: an event cannot be compiled: write it with NumPy functions of "
+                        f"its arguments ({why})"
+                    ) from None
                 if self.is_read or isinstance(self.f, Lifted):
                     raise NoRuleError(
                         f"ode.solve: {self.name} cannot be compiled: write it with NumPy functions "
-                        f"of its arguments, or with loops for numba.njit ({refused}; "
-                        f"{self._jacobian.refused or self._rate.refused})"
+                        f"of its arguments, or with loops for numba.njit ({first}; "
+                        f"{self._jacobian.refused or self._rate.refused or refused})"
                     ) from None
                 self._programs.clear()
                 self.is_read = True
 
-    def _program(self, is_path: bool) -> Any:
-        if is_path not in self._programs:
-            states, path = integrators(METHODS[self.method], *self._functions(), self.state.size)
+    def _program(self, name: Any) -> Any:
+        if name not in self._programs:
+            states, path, roots = integrators(
+                METHODS[self.method], *self._functions(), self.state.size, self.events.get(name)
+            )
 
             def states_of(t0, t1, y0, times, options, atol, args):
                 return states(t0, t1, y0, times, options, atol, args)
@@ -189,9 +197,14 @@ class Problem:
             def path_of(t0, t1, y0, h, options, atol, args, rows):
                 return path(t0, t1, y0, h, options, atol, args, rows)
 
-            self._programs[False] = compile(states_of)
-            self._programs[True] = compile(path_of, static_argnames=("rows",))
-        return self._programs[is_path]
+            def roots_of(t0, t1, y0, options, atol, limits, directions, args, every, most):
+                return roots(t0, t1, y0, options, atol, limits, directions, args, every, most)
+
+            self._programs["states"] = compile(states_of)
+            self._programs["path"] = compile(path_of, static_argnames=("rows",))
+            if name in self.events:
+                self._programs[name] = compile(roots_of, static_argnames=("most",))
+        return self._programs[name]
 
     def _functions(self) -> tuple[Callable, Callable]:
         """The right-hand side, and its derivatives by the state and by time, for loops."""
@@ -235,21 +248,25 @@ def _reads_of(f: Callable) -> Reads:
     return reads
 
 
-def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
-    """The problem of a function; that of an earlier call if what it reads is unchanged."""
+def key_of(f: Callable) -> Any:
+    """A key that is equal for functions of the same code that read the same."""
     reads = _reads_of(f.function if isinstance(f, Lifted) else f)
     small = tuple(
         (x.array.shape, str(x.array.dtype), x.array.tobytes())
         for x in reads.places if isinstance(x, ReadArray)
     )  # fmt: skip
+    return reads.key, f.places if isinstance(f, Lifted) else (), small
+
+
+def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
+    """The problem of a function; that of an earlier call if what it reads is unchanged."""
     leaves = trees.flatten(args)[0]
     fixed = tuple(
         (tuple(shape_of(x)), str(x.dtype)) if hasattr(x, "dtype") and trees.is_differentiable(x)
         else "float" if trees.is_differentiable(x)
         else (type(x).__name__, repr(x)) for x in leaves
     )  # fmt: skip
-    places = f.places if isinstance(f, Lifted) else ()
-    key = (reads.key, places, small, method, state.key, repr(trees.structure(args)), fixed)
+    key = (key_of(f), method, state.key, repr(trees.structure(args)), fixed)
     with _lock:
         found = _problems.get(key)
         if found is None:

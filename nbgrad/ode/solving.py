@@ -6,23 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..complex import is_complex
 from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    ComplexError,
-    DimensionMismatch,
-    StaticError,
-)  # fmt: skip
+from ..errors import ArgumentError, StaticError
 from ..rules.layout import given
 from ..transforms import trees
-from ..transforms.holomorphic import complex_leaves
+from .arguments import count_of, options_of, start, times_of
 from .captured import lifted
-from .events import located
+from .events import in_order, located
 from .paths import Event, Path, path_of
-from .problem import METHODS, Nest, Problem, numbers, plain_of, problem_of
+from .problem import Nest, Problem, plain_of, problem_of
 from .solution import Solution
 
 __all__ = ["solve"]
@@ -32,7 +25,8 @@ def solve(
     f: Callable, t_span: Sequence, y0: Any, *, args: Any = (), method: str = "RK45",
     t_eval: Any = None, events: Any = None, dense_output: bool = False, rtol: float = 1e-3,
     atol: Any = 1e-6, max_step: float = np.inf, first_step: float | None = None,
-    gradient: str = "discrete",
+    gradient: str = "discrete", checkpoint: str | int | None = "auto",
+    max_events: int | None = None,
 ) -> Solution:  # fmt: skip
     """Solve the initial value problem dy/dt = f(t, y, *args), y(t0) = y0.
 
@@ -56,7 +50,14 @@ def solve(
         max_step, first_step: the largest and the first step size.
         gradient: "discrete": derivatives of the steps that were taken, exact for these. "adjoint":
             reverse mode integrates the adjoint equation, which takes memory for the states at
-            `t_eval` only, and has errors of the size of the tolerances.
+            `t_eval` only, and has errors of the size of the tolerances; not for stiff equations.
+        checkpoint: how much a discrete gradient records. An integer: once its record has so many
+            bytes, it keeps states only, before spans of steps that it runs again; for N steps the
+            memory grows as sqrt(N). "auto": 8 MB. "sqrt": 0 bytes. None: all steps are recorded.
+            The gradient has the same bits.
+        max_events: the length of the rows of roots in a compiled program and under `vmap`, where
+            the number of roots is not known: nan follows the last root. It may be omitted if all
+            events are terminal.
 
     Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable
     in y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
@@ -65,12 +66,13 @@ def solve(
 
     Raises:
         ArgumentError: an unknown method, tolerances that are not positive, times that are not in
-            order or not in `t_span`.
+            order or not in `t_span`, an event with more roots than `max_events`.
         ComplexError, DimensionMismatch: a complex state, a state of several axes as a vector, or f
             returns another shape.
         StepsError: the step size became too small: the tolerances cannot be reached, the solution
             has a pole, or f returns nan.
-        StaticError: a compiled function, or one under `vmap`, without `t_eval`, or with events.
+        StaticError: a compiled function, or one under `vmap`, without `t_eval`, or with an event
+            that is not terminal and without `max_events`.
 
     >>> def decay(t, y, rate):
     ...     return -rate * y
@@ -82,9 +84,10 @@ def solve(
     -0.135335
     """
     trees.require_function("ode.solve", f)
-    state, y, t0, t1, atol = _start(y0, t_span, atol, method)
+    state, y, t0, t1, atol = start(y0, t_span, atol, method)
+    args = () if args is None else args
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
-    options = _options(method, t0, t1, rtol, first_step, max_step)
+    options = options_of(method, t0, t1, rtol, first_step, max_step, checkpoint)
     f, captured = lifted(f)
     inner = (*args, tuple(captured.values())) if captured else args
     problem = problem_of(f, method, state, inner)
@@ -92,6 +95,7 @@ def solve(
     problem.look(t0, y, leaves)
     if gradient not in ("discrete", "adjoint"):
         raise ArgumentError(f'ode.solve: gradient={gradient!r}: use "discrete" or "adjoint"')
+    max_events = count_of(max_events)
     calls: list[int] = []
     at: Any = partial(_states, problem, calls, t0, t1, y, options, atol, leaves)
     if gradient == "adjoint":
@@ -99,26 +103,39 @@ def solve(
 
         at = partial(states_by_adjoint, problem, t0, t1, y, options, atol, leaves)
     if t_eval is not None:
-        t_eval = _times(t_eval, t0, t1)
+        t_eval = times_of(t_eval, t0, t1)
     if events is None and not dense_output and t_eval is not None:
         states = at(t_eval)
         return Solution(t_eval, _tree(problem, states), nfev=calls[0] if calls else -1)
     known = [plain_of(x) for x in (t0, t1, y, *leaves)]
-    if any(x is None for x in known):
-        raise StaticError(
-            "ode.solve: the number of steps and events depends on values that are not known while "
-            "the function is recorded or batched: pass t_eval, and neither events nor dense_output"
-        )
     every = () if events is None else events if isinstance(events, (list, tuple)) else (events,)
+    for each in every:
+        trees.require_function("ode.solve: events", each)
     fixed = _plain_args(args)
     watched = [Event(each, problem, fixed, i) for i, each in enumerate(every)]
+    closed = trees.flatten([tuple(lifted(each)[1].values()) for each in every])[0]
+    if any(x is None for x in known) or any(plain_of(x) is None for x in closed):
+        if t_eval is None and not watched and not dense_output:
+            raise StaticError(
+                "ode.solve: the number of steps depends on values that are not known while the "
+                "function is recorded or batched: pass t_eval"
+            )
+        from .recorded import recorded_solution
+
+        ends, times = (t0, t1), t_eval
+        found = recorded_solution(
+            problem, watched, args, leaves, ends, y, options, atol, times, at, max_events
+        )
+        found.sol = partial(_dense, problem.state, at, t0, t1) if dense_output else None
+        return found
     if not np.isfinite(float(known[1])) and not any(each.count for each in watched):
         raise ArgumentError("ode.solve: t_span[1] is infinite: that needs a terminal event")
-    begin, end, start = float(known[0]), float(known[1]), np.asarray(known[2])
-    path = path_of(problem, begin, end, start, options, atol, tuple(known[3:]), watched)
+    begin, end, y_begin = float(known[0]), float(known[1]), np.asarray(known[2])
+    path = path_of(problem, begin, end, y_begin, options, atol, tuple(known[3:]), watched)
     is_plain = not any(isinstance(x, Array) for x in (t0, t1, y, t_eval, *leaves))
-    is_plain = is_plain and not any(lifted(each)[1] for each in every)
-    found = located(path, watched, problem, args, leaves, None if is_plain else at)
+    is_plain = is_plain and not closed
+    any_order = None if is_plain else partial(in_order, at, t0, t1)
+    found = located(path, watched, problem, args, leaves, any_order)
     return _solution(problem, path, watched, found, t0, t1, t_eval, at, is_plain, dense_output)
 
 
@@ -149,23 +166,18 @@ def _solution(
     sol = None
     if dense_output:
         plain: Callable = lambda s: nest.tree(path(s))  # noqa: E731
-        sol = plain if is_plain else partial(_dense, nest, at, t0, t1, path.t_end)
+        sol = plain if is_plain else partial(_dense, nest, at, t0, t1)
     t_events = y_events = None
     if events:
         t_events, y_events = times, [_rows(nest, y) for y in states]
     return Solution(t, _tree(problem, y), sol, t_events, y_events, path.calls, int(path.is_stopped))
 
 
-def _dense(nest: Nest, at: Callable, t0: Any, t1: Any, t_end: float, s: Any) -> Any:
+def _dense(nest: Nest, at: Callable, t0: Any, t1: Any, t: Any) -> Any:
     """The states at times in any order."""
-    s = given(s)
-    flat = np.reshape(s, (-1,))
-    order = np.argsort(plain_of(flat), kind="stable")
-    if plain_of(t1) < plain_of(t0):
-        order = order[::-1]
-    back = np.argsort(order)
-    y = at(flat[order])[:, back]
-    return nest.tree(np.reshape(y, (nest.size, *shape_of(s))))
+    t = given(t)
+    y = in_order(at, t0, t1, np.reshape(t, (-1,)))
+    return nest.tree(np.reshape(y, (nest.size, *shape_of(t))))
 
 
 def _states(
@@ -182,12 +194,12 @@ def _states(
     """The states (n, m) at times, with derivatives of the steps. `calls` notes those of f."""
     count = shape_of(times)[0]
     if any(plain_of(x) is None for x in (t0, t1, y, times, *leaves)):
-        found, _ = problem.run(False, t0, t1, y, times, options, atol, leaves)
+        found, _ = problem.run("states", t0, t1, y, times, options, atol, leaves)
         return np.transpose(found)
     rest = max(8, 1 << (count - 1).bit_length()) - count  # so that few lengths are compiled
     if rest and count:
         times = np.concatenate([times, np.full(rest, plain_of(times)[-1])])
-    found, counts = problem.run(False, t0, t1, y, times, options, atol, leaves)
+    found, counts = problem.run("states", t0, t1, y, times, options, atol, leaves)
     if (numbers := plain_of(counts)) is not None:
         calls.append(int(numbers[1]))
     return np.transpose(found[:count])
@@ -205,92 +217,3 @@ def _rows(nest: Nest, y: Any) -> Any:
 def _plain_args(args: tuple) -> tuple:
     leaves, rebuild = trees.flatten(args)
     return rebuild([plain_of(x) for x in leaves])
-
-
-# -- arguments ------------------------------------------------------------------------------------
-
-
-def _start(y0: Any, t_span: Sequence, atol: Any, method: str) -> tuple[Nest, Any, Any, Any, Any]:
-    """The structure and the vector of the state, the ends, and atol as a vector."""
-    if method not in METHODS:
-        raise ArgumentError(f"ode.solve: method={method!r}: use one of {', '.join(METHODS)}")
-    if any(map(is_complex, complex_leaves(y0))):
-        raise ComplexError(
-            "ode.solve: the state is complex: integrate the real and imaginary parts"
-        )
-    if isinstance(y0, list) and all(not shape_of(x) for x in y0 if hasattr(x, "__float__")):
-        y0 = given(y0)
-    leaves, rebuild = trees.flatten_values(y0)
-    leaves = [numbers(x, "y0") for x in leaves]
-    if not leaves:
-        raise ArgumentTypeError(f"ode.solve: y0 is {y0!r}: give an array, or a tree of arrays")
-    tree = rebuild(leaves)
-    state = Nest(tree)
-    y = state.vector(tree)
-    if not state.size:
-        raise ArgumentError("ode.solve: the state y0 has no elements")
-    if len(t_span) != 2:
-        raise ArgumentError(f"ode.solve: t_span has {len(t_span)} times: give (t0, t1)")
-    t0, t1 = (_time(x) for x in t_span)
-    atol = np.asarray(plain_of(given(atol)), float)
-    if atol.ndim and atol.shape != (state.size,):
-        raise DimensionMismatch(
-            f"ode.solve: atol has shape {atol.shape}, and the state has {state.size} elements"
-        )
-    if not (atol >= 0.0).all():
-        raise ArgumentError("ode.solve: atol must not be negative")
-    return state, y, t0, t1, atol if atol.ndim else np.full(state.size, atol)
-
-
-def _time(x: Any) -> Any:
-    x = numbers(x, "t_span")
-    if shape_of(x) != ():
-        raise DimensionMismatch(f"ode.solve: t_span holds shape {shape_of(x)}: give two numbers")
-    if isinstance(x, Array):
-        return x
-    if np.isnan(x):
-        raise ArgumentError("ode.solve: t_span holds nan")
-    return float(x)
-
-
-def _options(
-    method: str, t0: Any, t1: Any, rtol: Any, first_step: Any, max_step: Any
-) -> np.ndarray:
-    """rtol, the first step or 0, the largest one."""
-    rtol = float(plain_of(given(rtol)))
-    if not rtol >= 0.0:
-        raise ArgumentError(f"ode.solve: rtol={rtol} must not be negative")
-    rtol = max(rtol, 100.0 * float(np.finfo(float).eps))  # SciPy's least one
-    most = float(max_step)
-    if not most > 0.0:
-        raise ArgumentError(f"ode.solve: max_step={max_step} must be positive")
-    first = 0.0 if first_step is None else float(first_step)
-    if first_step is not None and not first > 0.0:
-        raise ArgumentError(f"ode.solve: first_step={first_step} must be positive")
-    ends = plain_of(t0), plain_of(t1)
-    if first and None not in ends and first > abs(ends[1] - ends[0]):
-        raise ArgumentError(f"ode.solve: first_step={first_step} is longer than t_span")
-    if method == "RK4":
-        if not np.isfinite(most):
-            raise ArgumentError('ode.solve: method="RK4" needs max_step, the size of its steps')
-        if None not in ends:
-            span = abs(float(ends[1] - ends[0]))
-            most = span / max(1.0, np.ceil(span / most - 1e-9)) or most
-        first = most
-    return np.array([rtol, first, most])
-
-
-def _times(t_eval: Any, t0: Any, t1: Any) -> Any:
-    t_eval = numbers(t_eval, "t_eval")
-    if len(shape_of(t_eval)) != 1:
-        raise DimensionMismatch(
-            f"ode.solve: t_eval has shape {shape_of(t_eval)}: give a vector of times"
-        )
-    times, begin, end = plain_of(t_eval), plain_of(t0), plain_of(t1)
-    if times is not None and begin is not None and end is not None:
-        sign = 1.0 if end >= begin else -1.0
-        if np.any(sign * np.diff(times) < 0.0):
-            raise ArgumentError("ode.solve: t_eval is not in order from t_span[0] to t_span[1]")
-        if np.any(sign * (times - begin) < 0.0) or np.any(sign * (times - end) > 0.0):
-            raise ArgumentError("ode.solve: t_eval holds times outside of t_span")
-    return t_eval

@@ -21,12 +21,14 @@ from helpers.loops.checkpointed import checkpointed
 import nbgrad
 from nbgrad.errors import NoRuleError
 from nbgrad.loops.maker import Forward, Reverse
+from nbgrad.loops.steps import kept
 
 PLAIN = checkpointed(None, False)
 SCHEDULES = {
     "sqrt": checkpointed("sqrt", False),
     "binomial": checkpointed("binomial", False),
     "equal": checkpointed(None, True),
+    "kept": checkpointed(None, True, kept),
 }
 NAMES = [f.__name__ for f, _, _ in PLAIN]
 LENGTHS = (0, 1, 2, 3, 10, 131, 300)
@@ -56,7 +58,7 @@ def test_gradients_are_those_without_checkpoints(name, schedule):
     i = NAMES.index(name)
     for n in LENGTHS:
         expected = differentiated(PLAIN[i], n, 1)
-        for k in (1, 2, 3, 7, 50, 1000) if schedule == "equal" else (1,):
+        for k in (1, 2, 3, 7, 50, 1000) if schedule in ("equal", "kept") else (1,):
             found = differentiated(SCHEDULES[schedule][i], n, k)
             assert found.results == expected.results
             for place in expected.gradient:

@@ -34,6 +34,16 @@ def decay(t, y):
         ({"t_eval": [0.5, 1.2]}, ArgumentError, "outside"),
         ({"t_eval": [[0.5]]}, DimensionMismatch, "vector"),
         ({"t_span": (0.0, np.inf)}, ArgumentError, "infinite"),
+        ({"t_span": 1.0}, ArgumentTypeError, "t_span"),
+        ({"method": ["RK45"]}, ArgumentError, "use one of"),
+        ({"rtol": "low"}, ArgumentTypeError, "rtol"),
+        ({"rtol": [1e-3, 1e-4]}, ArgumentTypeError, "rtol"),
+        ({"atol": None}, ArgumentTypeError, "atol"),
+        ({"max_step": "small"}, ArgumentTypeError, "max_step"),
+        ({"events": 3}, ArgumentTypeError, "function"),
+        ({"t_eval": [np.nan]}, ArgumentError, "t_eval holds nan"),
+        ({"f": lambda t, y: y * np.nan}, StepsError, "nan"),
+        ({"max_events": 0}, ArgumentError, "max_events"),
         ({"t_span": (0.0, np.nan)}, ArgumentError, "nan"),
         ({"t_span": (0.0, 1.0, 2.0)}, ArgumentError, "t_span"),
         ({"y0": np.ones(2) * 1j}, ComplexError, "complex"),
@@ -56,6 +66,19 @@ def test_solutions_that_do_not_exist():
         ode.solve(lambda t, y: y * y, (0.0, 2.0), np.ones(2), t_eval=[1.9])
     with pytest.raises(StepsError, match=r"too small at t = 0\.99"):
         ode.solve(lambda t, y: y * y, (0.0, 2.0), np.ones(2))
+
+
+@pytest.mark.full
+def test_adjoints_of_stiff_equations():
+    def forced(t, y, k):
+        return -k * (y - np.cos(t)) * y**2
+
+    def end(k):
+        options = {"method": "Rosenbrock", "gradient": "adjoint", "t_eval": [10.0]}
+        return ode.solve(forced, (0.0, 10.0), [1.0], args=(k,), **options).y[0, 0]
+
+    with pytest.raises(StepsError, match="stiff: use gradient"):
+        nbgrad.grad(end)(1e4)
 
 
 def test_compiled_functions_need_times():

@@ -159,7 +159,8 @@ class Loops:
         make = made_by(called.value) if isinstance(called, Known) else None
         if make is None:
             return items_of(self._emit, self._value(node))
-        known = ("start",) if make is Enumerated else ("n", "checkpoint") if make is Steps else ()
+        is_steps = issubclass(make, Steps)
+        known = ("start",) if make is Enumerated else ("n", "checkpoint") if is_steps else ()
         if any(each.arg not in known for each in node.keywords):
             raise Unsupported("a loop over a call with keywords")
         named = {str(each.arg): self._value(each.value) for each in node.keywords}

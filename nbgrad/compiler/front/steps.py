@@ -10,7 +10,7 @@ from .iteration import Range
 from .syntax import Unsupported
 from .values import INT, Known, Value
 
-__all__ = ["Steps", "require_whole"]
+__all__ = ["Kept", "Steps", "require_whole"]
 
 
 class Steps(Range):
@@ -24,6 +24,15 @@ class Steps(Range):
             self.schedule = checkpoint.value or ""
         else:
             self.copies = _count(emit, checkpoint)
+
+
+class Kept(Steps):
+    """`kept(n, checkpoint)`: the record of the rounds is kept while the whole one has at most so
+    many words, else a copy of the state."""
+
+    def __init__(self, emit: FunctionBuilder, n: Value, checkpoint: Value):
+        Range.__init__(self, emit, n)
+        self.schedule, self.copies = "kept", emit.cast(emit.settled(checkpoint), INT).operand
 
 
 def _count(emit: FunctionBuilder, value: Value) -> Operand:

@@ -16,12 +16,27 @@ from ...runtime.kinds import is_a
 from ...runtime.layout import prototype
 from ...runtime.signals import held_back
 
-__all__ = ["address", "in_python", "of_scipy"]
+__all__ = ["address", "foreign", "in_python", "of_scipy"]
+
+
+_FOREIGN: dict[str, int] = {}
+
+
+def foreign(place: int, arity: int) -> str:
+    """The name, and the number of arguments, of a C function of doubles at an address."""
+    for name, known in _FOREIGN.items():
+        if known == place and name.endswith(f" {arity}"):
+            return name
+    name = f"c_{len(_FOREIGN)} {arity}"
+    _FOREIGN[name] = place
+    return name
 
 
 def address(name: str) -> int:
     """Return the address of a function of doubles, whose name and number of arguments are given as
-    `"jv 2"`. Raises ImportError if SciPy lacks it."""
+    `"jv 2"`: one of users, or of SciPy. Raises ImportError if SciPy lacks it."""
+    if name in _FOREIGN:
+        return _FOREIGN[name]
     with held_back():
         from scipy.special import cython_special  # here, as few programs ask
 

@@ -16,13 +16,14 @@ def scaled(a, factor):
         a[i] = a[i] * factor
 
 
-def checkpointed(how, by_count):
+def checkpointed(how, by_count, steps=nbgrad.steps):
     """Cases (function, places of arguments to differentiate, arguments); the last two arguments are
-    the number of steps and of copies. `how` is the schedule, unless `by_count`."""
+    the number of steps and of copies. `how` is the schedule, unless `by_count`; it and the
+    number are given to `steps`."""
 
     def numbers(x, n, k):
         y, last, s = 0.3, 0.0, 0.0
-        for t in nbgrad.steps(n, k if by_count else how):
+        for t in steps(n, k if by_count else how):
             z = x * y
             last = y
             x = x + 0.01 * math.sin(z)
@@ -31,7 +32,7 @@ def checkpointed(how, by_count):
         return x * y + last + 0.001 * s
 
     def stencil(a, b, c, n, k):
-        for t in nbgrad.steps(n, k if by_count else how):
+        for t in steps(n, k if by_count else how):
             for i in range(1, a.shape[0] - 1):
                 b[i] = a[i] + c * math.cos(a[i]) * (a[i - 1] - 2 * a[i] + a[i + 1])
             for i in range(1, a.shape[0] - 1):
@@ -45,7 +46,7 @@ def checkpointed(how, by_count):
         """`w` is only read by the steps, and written before and behind them."""
         for j in range(w.shape[0]):
             w[j] = w[j] * w[j]
-        for t in nbgrad.steps(n, checkpoint=k if by_count else how):
+        for t in steps(n, checkpoint=k if by_count else how):
             for i in range(1, a.shape[0]):
                 for j in range(1, i):
                     a[i, j] = a[i, j - 1] * a[i - 1, j] + w[t % w.shape[0]] * math.sin(a[i, j])
@@ -55,7 +56,7 @@ def checkpointed(how, by_count):
 
     def branches(a, x, n, k):
         count, up = 0, False
-        for t in nbgrad.steps(n, k if by_count else how):
+        for t in steps(n, k if by_count else how):
             if a[t % 5] * x > 0.3:
                 x = 0.9 * x + 0.1 * math.sin(a[t % 5])
                 a[(t + count) % 5] = x * a[t % 5]
@@ -70,7 +71,7 @@ def checkpointed(how, by_count):
     def arrays_made(a, n, k):
         m = a.shape[0]
         total = np.zeros(m)
-        for t in nbgrad.steps(n, k if by_count else how):
+        for t in steps(n, k if by_count else how):
             part = np.empty(m)
             for i in range(m):
                 part[i] = a[i] * math.cos(total[i])
@@ -86,7 +87,7 @@ def checkpointed(how, by_count):
 
     def roots(a, n, k):
         x, s = 1.0, 0.0
-        for t in nbgrad.steps(n, k if by_count else how):
+        for t in steps(n, k if by_count else how):
             target, rounds = a[t % a.shape[0]] + 0.01 * s, 0
             while abs(x * x * x - target) > 1e-9:
                 x = x - (x * x * x - target) / (3 * x * x)
@@ -104,7 +105,7 @@ def checkpointed(how, by_count):
             scaled(w, 0.9)
             if v > 0.2:
                 low = v * v
-                for t in nbgrad.steps(n + r, k if by_count else how):
+                for t in steps(n + r, k if by_count else how):
                     for i in range(a.shape[0]):
                         a[i] = a[i] * math.cos(low) + 0.1 * v * w[(r + t) % 4]
                 v = v + 0.01 * a[0]
@@ -112,9 +113,9 @@ def checkpointed(how, by_count):
         return s
 
     def nested(a, x, n, k):
-        for r in nbgrad.steps(3, k if by_count else how):
+        for r in steps(3, k if by_count else how):
             y = x
-            for t in nbgrad.steps(n, k if by_count else how):
+            for t in steps(n, k if by_count else how):
                 for i in range(1, a.shape[0]):
                     a[i] = math.sin(a[i - 1] + y * a[i])
                 y = 0.9 * y + 0.1 * a[2]
@@ -124,7 +125,7 @@ def checkpointed(how, by_count):
     def trajectory(a, p, n, k):
         """Each step writes another element, which later ones read."""
         m = a.shape[0]
-        for t in nbgrad.steps(min(n, m - 2), k if by_count else how):
+        for t in steps(min(n, m - 2), k if by_count else how):
             a[t + 2] = p[0] * a[t + 1] * math.sin(a[t]) + p[1]
             p[1] = 0.999 * p[1]
         s = 0.0
@@ -133,7 +134,7 @@ def checkpointed(how, by_count):
         return s
 
     def permuted(a, places, n, k):
-        for t in nbgrad.steps(n, k if by_count else how):
+        for t in steps(n, k if by_count else how):
             m = a.shape[0]
             for i in range(m):
                 j = places[i]
@@ -143,18 +144,18 @@ def checkpointed(how, by_count):
 
     def twice(a, b, n, k):
         """Two such loops on the same arrays, and the other way round."""
-        for t in nbgrad.steps(n, k if by_count else how):
+        for t in steps(n, k if by_count else how):
             for i in range(a.shape[0]):
                 a[i] = math.sin(a[i] + b[i])
         a[0] = a[0] * b[1]
-        for t in nbgrad.steps(2 * n, k if by_count else how):
+        for t in steps(2 * n, k if by_count else how):
             for i in range(a.shape[0]):
                 b[i] = 0.5 * b[i] + 0.1 * a[i] * a[i]
         a[1] = a[1] * b[0] * a[0]
         return a[0] * a[1] + b[1] + b[2]
 
     def whole_arrays(a, b, n, k):
-        for t in nbgrad.steps(n, k if by_count else how):
+        for t in steps(n, k if by_count else how):
             b[1:-1] = a[1:-1] + 0.1 * (a[:-2] - 2 * a[1:-1] + a[2:])
             a[:] = np.sin(b) * 0.9 + 0.1 * b
         return np.sum(a * a)
