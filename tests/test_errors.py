@@ -74,8 +74,8 @@ NUMBER = ", not an array; return one number, such as np.sum(...)"
 STATIC = "; all but floats are static, so write 2.0 for 2 or convert the array to float64"
 COMPLEX = (
     ": the function gave a complex result for complex arguments: return a real one, such as "
-    "np.sum(np.abs(z) ** 2), or pass holomorphic=True if it is holomorphic. For second derivatives "
-    "take the parts as arguments: f(x + 1j * y)"
+    "np.sum(np.abs(z) ** 2), or pass holomorphic=True if it is holomorphic. Second "
+    "derivatives of a real function are those of nbgrad.hessian"
 )
 FUNCTION = ": not a function but a value of type {}; pass the function itself, f and not f(x)"
 TUPLES = (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import StaticError
+from ..errors import MissingAttribute, StaticError
 
 __all__ = ["Solution"]
 
@@ -42,7 +42,7 @@ class Solution:
                 "ode.solve: the number of steps is not known while the function is recorded or "
                 "batched: pass t_eval, or read t_events, y_events or sol"
             )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise MissingAttribute(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def success(self) -> bool:

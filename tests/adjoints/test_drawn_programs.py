@@ -33,6 +33,7 @@ def test_forward_over_reverse_is_reverse_over_forward(part):
     assert counts["right"] > 40
 
 
+@pytest.mark.full
 def test_a_wrong_tangent_is_found(monkeypatch):
     monkeypatch.setitem(tangent._JOINT, "divide", parse("(v + w * u) / y"))
     _, wrong = outcomes(range(40))

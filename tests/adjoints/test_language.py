@@ -7,6 +7,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from helpers.daily import every_other
 from helpers.loops import called, control, names
 from helpers.loops.calls import Exact, Pulled, copied, directions, dotted, kinds, moved
 
@@ -22,7 +23,9 @@ def results(out):
     return [out.item() if isinstance(out, np.generic) else out]
 
 
-@pytest.mark.parametrize(("function", "args"), CASES, ids=[f.__name__ for f, _ in CASES])
+@pytest.mark.parametrize(
+    ("function", "args"), every_other(CASES), ids=[f.__name__ for f, _ in CASES]
+)
 def test_value_and_gradient(function, args):
     is_plain = function in [each for each, _ in PLAIN]
     theirs: Any = function if is_plain else numba.njit(function)

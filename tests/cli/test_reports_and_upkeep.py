@@ -119,6 +119,7 @@ def in_a_fresh_cache(tmp_path, *arguments):
     return done.stdout.splitlines()
 
 
+@pytest.mark.full
 def test_clearing_the_cache_removes_our_own_files_only(tmp_path):
     kernels = tmp_path / "kernels"
     kernels.mkdir(mode=0o700)

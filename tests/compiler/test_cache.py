@@ -259,6 +259,7 @@ del _cache.{owner}.{name}
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.full
 def test_a_dispatcher_without_a_place_for_a_cache_is_left_alone(monkeypatch):
     monkeypatch.setattr(_cache, "_warned", set())
 

@@ -291,6 +291,7 @@ os.symlink({str(theirs)!r}, {str(mine)!r})
     assert len(cached(tmp_path / "moved")) == 1
 
 
+@pytest.mark.full
 @posix
 def test_a_descriptor_that_became_another_folders_is_not_used(fork, tmp_path):
     """Daemons close all descriptors, and the next to be opened gets the number."""

@@ -50,6 +50,7 @@ def test_the_first_compilation_neither_imports_scipys_linear_algebra_nor_loads_r
     assert early == [False, False] and same == [True, True] and tuple(numbers) == RIGHT
 
 
+@pytest.mark.full
 def test_a_warm_start_neither_imports_scipys_linear_algebra_nor_compiles_numbas_runtime(warm):
     folder, gradients = warm
     session = run(PRODUCTS + LATER, NBGRAD_CACHE_DIR=folder)

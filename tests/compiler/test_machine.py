@@ -173,6 +173,7 @@ thread.join()
     assert fork(code, NBGRAD_CACHE_DIR=tmp_path).result == [0] * 5
 
 
+@pytest.mark.full
 def test_programs_share_the_functions_that_they_call(fork, tmp_path):
     code = """
 x = np.linspace(0.1, 1.0, 5)

@@ -78,6 +78,7 @@ result = [first, begun, before, size()]
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="reads its memory from /proc")
 @pytest.mark.parametrize(
     ("count", "shapes"), [(100, 50), pytest.param(9_750, 250, marks=pytest.mark.full)]

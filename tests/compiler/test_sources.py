@@ -50,6 +50,7 @@ def run(folder, before: str = ""):
     return json.loads(done.stdout)
 
 
+@pytest.mark.full
 def test_files_that_change_between_import_and_compilation(tmp_path):
     package = tmp_path / "nbgrad"
     shutil.copytree(ROOT / "nbgrad", package, ignore=shutil.ignore_patterns("__pycache__"))

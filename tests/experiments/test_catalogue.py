@@ -82,6 +82,7 @@ def test_all_of_them_make_one_report(two, tmp_path, capsys):
     assert all(figure.name in page for row in two for figure in row.figures)
 
 
+@pytest.mark.full
 def test_one_that_fails_is_told_and_the_others_go_on(two, tmp_path, capsys, monkeypatch):
     (tmp_path / "transposition").write_text("a file where a folder should be")
     code = cli.main(["run", "all", "--no-plots", "--out", str(tmp_path)])

@@ -22,3 +22,10 @@ def pairs(first: Sequence[Any], second: Sequence[Any], of: int = 2) -> list[Any]
         for i, x in enumerate(first)
         for k, y in enumerate(second)
     ]
+
+
+def every_other(cases: Sequence[tuple]) -> list[Any]:
+    """Of the cases of a test of several parameters, every other one; the rest are marked full."""
+    return [
+        pytest.param(*case, marks=pytest.mark.full if i % 2 else ()) for i, case in enumerate(cases)
+    ]

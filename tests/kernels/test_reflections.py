@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from helpers.daily import pairs
 
 import nbgrad
 
@@ -10,8 +11,7 @@ def factors(x):
     return tuple(np.linalg.qr(x))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize(("shape", "dtype"), pairs(SIZES, ["float64", "float32"]))
 def test_factors_of_any_size_are_those_of_numpy(shape, dtype):
     """One panel of columns, and several of both widths; tall matrices and wide ones."""
     matrix = np.random.default_rng(0).normal(size=shape) + 3 * np.eye(*shape) * shape[0] ** 0.5

@@ -88,6 +88,7 @@ def drawn(state, a, n):
     return random.gamma(state, n, a)[1] ** 2
 
 
+@pytest.mark.full
 def test_samples_and_second_derivatives():
     a = np.array([1.5, 2.0])
     rows = nbgrad.vmap(lambda a: drawn(K, a, 3))(a)

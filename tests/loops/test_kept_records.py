@@ -226,6 +226,7 @@ def test_samples_of_cotangents_share_a_record(runs):
     assert found.shape == (2, 5, *value.shape)
 
 
+@pytest.mark.full
 def test_records_are_freed():
     gc.collect()
     before = kept._taken[0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.daily import daily
 
 import nbgrad
 from nbgrad import njit
@@ -81,7 +82,7 @@ def nested(u, c, n, how):
 PROGRAMS = [of_function, swapped, in_tuple, nested]
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", daily(PROGRAMS, 2))
 def test_gradients_are_those_of_a_loop_over_range(program):
     for n in (0, 1, 2, 17):
         runs = [nbgrad.value_and_grad(program, (0, 1))(U, 0.1, n, how) for how in SCHEDULES]
@@ -93,7 +94,7 @@ def test_gradients_are_those_of_a_loop_over_range(program):
     nbgrad.check_grads(lambda u, c: program(u, c, 9, "sqrt"), (U, 0.1), order=1)
 
 
-@pytest.mark.parametrize("program", [of_function, swapped])
+@pytest.mark.parametrize("program", daily([of_function, swapped], 1))
 def test_transformations(program):
     def f(u, schedule: str | None = "sqrt"):
         return program(u, 0.1, 10, schedule)

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numba
 import numpy as np
 import pytest
+from helpers.daily import every_other
 from helpers.loops.calls import copied, directions, dotted, moved
 from helpers.loops.kernels import kernels
 from helpers.loops.programs import programs
@@ -18,7 +19,7 @@ from nbgrad.transforms.direct import callee
 EVERY = [case for case in (*kernels(), *programs()) if case[0].__name__ != "calling"]
 each = pytest.mark.parametrize(
     ("function", "wrt", "args"),
-    EVERY,
+    every_other(EVERY),
     ids=[f"{f.__name__}{i}" for i, (f, _, _) in enumerate(EVERY)],
 )
 SMOOTH = [case for case in kernels() if case[0].__name__ not in ("align", "barrier", "early")]

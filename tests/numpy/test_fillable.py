@@ -201,6 +201,7 @@ def test_code_in_c_reads_and_writes_arrays_that_are_not_filled(x):
     assert y.tolist() == [[5.0, 5.0], [2.0, 0.0]]
 
 
+@pytest.mark.full
 def test_views_are_not_collected(x):
     y = cast(Fillable, np.zeros(100))
     for i in range(10_000):

@@ -2,6 +2,7 @@
 
 import numpy
 import pytest
+from helpers.daily import pairs
 from helpers.numpy.filling import PROGRAMS
 
 import nbgrad
@@ -42,8 +43,7 @@ def _differences(f, x, step):
     return numpy.array([(f(x + move) - f(x - move)) / (2.0 * step) for move in moves])
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "mode"), pairs([*PROGRAMS], [*MODES]))
 def test_gradients_are_those_of_differences(name, mode):
     f = PROGRAMS[name]
     numpy.testing.assert_allclose(MODES[mode](f), _differences(f, X, 1e-6), rtol=1e-5, atol=1e-6)

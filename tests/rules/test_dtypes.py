@@ -123,11 +123,11 @@ def test_compiled(row, dtype):
 
 
 @pytest.mark.skipif(PLAIN_PYTHON, reason="starts itself")
-@pytest.mark.parametrize("part", daily(range(2), 1))
+@pytest.mark.parametrize("part", daily(range(6), 1))
 def test_compiled_in_plain_python(part):
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider",
-         "-k", "test_compiled", "--part", f"{part}/2", __file__],
+         "-k", "test_compiled", "--part", f"{part}/6", __file__],
         env=environment({"NUMBA_DISABLE_JIT": 1}), capture_output=True, text=True, timeout=500,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stdout[-3000:]

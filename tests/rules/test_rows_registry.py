@@ -248,13 +248,13 @@ FILES = ("rules/test_rows_values.py", "values/test_tracked.py", "rules/test_rows
 
 
 @pytest.mark.skipif(rows.PLAIN_PYTHON, reason="this is the plain run")
-@pytest.mark.parametrize("part", daily(range(16), 1))
+@pytest.mark.parametrize("part", daily(range(24), 1))
 def test_all_cases_with_kernels_as_plain_python(part, pytestconfig):
     """Every shape: compiling adds nothing to these but time."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-n0", "-q", "-m", "", "-p", "no:cacheprovider",
-         "--tb=short", "-k", "not f32", "--part", f"{part}/16",
+         "--tb=short", "-k", "not f32", "--part", f"{part}/24",
          *(f"tests/{file}" for file in FILES)],
         env=inherited | {"NUMBA_DISABLE_JIT": "1"},
         cwd=pytestconfig.rootpath,

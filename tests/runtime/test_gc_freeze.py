@@ -18,8 +18,9 @@ class _Ring:
 @pytest.fixture(autouse=True)
 def _collector():
     was = gc.isenabled()
+    gc.unfreeze()  # the tests, which are frozen
     yield
-    gc.unfreeze()
+    gc.freeze()
     (gc.enable if was else gc.disable)()
 
 

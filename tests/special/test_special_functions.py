@@ -197,6 +197,7 @@ def test_machine_code_holds_no_address(tmp_path):
     np.testing.assert_allclose(first.result[1], slopes, 1e-13)
 
 
+@pytest.mark.full
 def test_users_own_cached_functions_call_them(tmp_path):
     """Numba loads a user's function from its own cache, and SciPy is asked for then."""
     (tmp_path / "user.py").write_text(

@@ -93,11 +93,11 @@ def test_what_no_program_has_is_refused(name, rng):
 
 
 @pytest.mark.skipif(PLAIN_PYTHON, reason="starts itself")
-@pytest.mark.parametrize("part", daily(range(6), 1))
+@pytest.mark.parametrize("part", daily(range(10), 1))
 def test_all_in_plain_python(part):
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", "-k", "plain",
-         "--part", f"{part}/6", str(Path(__file__))],
+         "--part", f"{part}/10", str(Path(__file__))],
         env=environment({"NUMBA_DISABLE_JIT": 1}), capture_output=True, text=True, timeout=500,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stdout[-3000:]

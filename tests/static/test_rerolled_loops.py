@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.daily import daily
 
 import nbgrad
 from nbgrad.static.jit import residuals
@@ -138,8 +139,9 @@ def test_values_and_gradients(f):
     close(nbgrad.compile(f)(X, ROWS), expected)
 
 
-@by_program
-def test_other_derivatives(f):
+@pytest.mark.parametrize("name", daily(PROGRAMS, 9))
+def test_other_derivatives(name):
+    f = PROGRAMS[name]
     dots = RNG.normal(size=X.shape), RNG.normal(size=ROWS.shape)
     _, dot = nbgrad.compile(lambda *args: nbgrad.jvp(f, args, dots))(X, ROWS)
     slopes = nbgrad.grad(f, (0, 1))(X, ROWS)

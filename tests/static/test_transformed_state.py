@@ -187,6 +187,7 @@ def test_modes_look_at_each_op():
         assert np.all(np.isinf(grad(f)(np.zeros(3))))
 
 
+@pytest.mark.full
 def test_what_a_function_keeps_is_leaked():
     kept = []
 

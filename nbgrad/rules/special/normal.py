@@ -118,7 +118,7 @@ def _t_in_df(df, t):
 
 
 @scipy_function(
-    "stdtr(x, y)", [positive, reals], lambda df, t, out: _t_in_df(df, t),
+    "stdtr(x, y)", [positive, Interval(-2.5, 2.0)], lambda df, t, out: _t_in_df(df, t),
     lambda df, t, out: _t_density(df, t), notes="at most two derivatives in df", orders=2,
 )  # fmt: skip
 def stdtr(df, t) -> Any:

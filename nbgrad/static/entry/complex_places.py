@@ -12,8 +12,8 @@ from .flatten import Tree
 
 
 def has_complex(tree: Tree) -> bool:
-    """Whether a leaf of a nested result is complex."""
-    return any(map(is_complex, _raw(tree)))
+    """Whether a leaf of a nested result is complex; its parts are arrays, others floats."""
+    return any(is_a(leaf, np.ndarray) for leaf in trees.flatten(tree)[0])
 
 
 def opened(out: Tree) -> Tree:
@@ -30,12 +30,7 @@ def _is_place(x: Any) -> bool:
     return is_complex(x) and is_a(x, np.ndarray)
 
 
-def _raw(tree: Tree) -> list[Any]:
-    trees.flatten(tree)  # which registers dataclasses
-    return loaded_optree().tree_leaves(cast(Any, tree), none_is_leaf=True, namespace=NAMESPACE)
-
-
 def _mapped(f: Any, tree: Tree, *others: Tree) -> Tree:
-    _raw(tree)
+    trees.flatten(tree)  # which registers dataclasses
     optree = loaded_optree()
     return optree.tree_map(f, cast(Any, tree), *others, none_is_leaf=True, namespace=NAMESPACE)

@@ -49,6 +49,7 @@ def test_second_derivatives_and_compiled_programs():
     assert np.allclose(found, [nbgrad.grad(end)(mu, None) for mu in rates], 1e-12)
 
 
+@pytest.mark.full
 def test_memory_grows_as_the_square_root_of_the_steps():
     def rate(t, y, mu):
         return np.array([y[1], mu * (1.0 - y[0] ** 2) * y[1] - y[0]])
