@@ -2,6 +2,7 @@
 
 import ctypes
 import ctypes.util
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -43,7 +44,7 @@ def test_functions_of_numba_have_both_gradients(method):
 
 @pytest.mark.full
 def test_functions_of_numba_in_all_modes():
-    def end(p, f=predators):
+    def end(p, f: Callable = predators):
         return ode.solve(f, (0.0, 1.0), Y0, args=(p,), method="Rosenbrock", **OPTIONS).y[0, 0]
 
     by_arrays = nbgrad.hessian(lambda p: end(p, of_arrays))(P)
