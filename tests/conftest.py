@@ -1,7 +1,6 @@
 """Fixtures and options of all tests: a separate kernel cache, seeded random numbers, a check of
 levels, child processes with their own caches, and options to run a part of the tests."""
 
-import gc
 import os
 import shutil
 import sys
@@ -40,12 +39,6 @@ def pytest_collection_modifyitems(config, items):
         kept = [x for x in items if zlib.crc32(x.nodeid.encode()) % parts == number % parts]
         config.hook.pytest_deselected(items=list(set(items).difference(kept)))
         items[:] = sorted(kept, key=lambda x: zlib.crc32(f"{number} {x.nodeid}".encode()))
-
-
-def pytest_collection_finish():
-    """Exempt the tests themselves, which are many objects, from garbage collection."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_runtest_setup(item):

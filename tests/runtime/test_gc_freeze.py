@@ -18,9 +18,8 @@ class _Ring:
 @pytest.fixture(autouse=True)
 def _collector():
     was = gc.isenabled()
-    gc.unfreeze()  # the tests, which are frozen
     yield
-    gc.freeze()
+    gc.unfreeze()
     (gc.enable if was else gc.disable)()
 
 

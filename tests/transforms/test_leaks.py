@@ -31,6 +31,8 @@ def _few_objects():
     """What keeps a value is looked for among all objects: leave out those of other tests."""
     gc.collect()
     gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 class Norm:
