@@ -1,7 +1,7 @@
 """The gradient of a fit with 20 parameters through an adaptive solver, beside the solution.
 
     pytest benchmarks/test_ode.py -n 0 --benchmark-enable
-    python benchmarks/test_ode.py          a table; with Diffrax where it is installed
+    python benchmarks/test_ode.py          a table; with Diffrax and torchdiffeq if installed
 
 The equation is that of five species on a ring, from 0 to 20, with 20 times at which they are
 compared. All take the steps of Dormand and Prince's method. Compiling is not in the figures.
@@ -74,6 +74,35 @@ def of_diffrax(tol: float) -> tuple[Callable, Callable]:
     return lambda p: ready(value(p)), lambda p: ready(both(p))
 
 
+def of_torchdiffeq(tol: float) -> tuple[Callable, Callable]:
+    import torch  # pyright: ignore[reportMissingImports]
+    from torchdiffeq import odeint  # pyright: ignore[reportMissingImports]
+
+    y0 = torch.tensor(Y0)
+    times = torch.tensor(np.concatenate([[0.0], TIMES]))
+    torch.set_num_threads(1)
+
+    def f(p):
+        found = odeint(
+            lambda t, y: y * (p[:5] + p[5:10] * torch.roll(y, 1) - p[10:15] * y
+                              - p[15:20] * torch.roll(y, -1)),
+            y0, times, rtol=tol, atol=tol, method="dopri5",
+        )  # fmt: skip
+        return torch.sum((found[1:] - 1.0) ** 2)
+
+    def value(p):
+        with torch.no_grad():
+            return f(torch.tensor(p))
+
+    def both(p):
+        p = torch.tensor(p, requires_grad=True)
+        found = f(p)
+        found.backward()
+        return found.detach(), p.grad.numpy()
+
+    return value, both
+
+
 def least(f: Callable, rounds: int = 200) -> float:
     """The shortest time of a call, in microseconds."""
     f(P)
@@ -86,7 +115,11 @@ def least(f: Callable, rounds: int = 200) -> float:
 
 
 def main() -> None:
-    makers: dict[str, Callable] = {"nbgrad": programs, "diffrax": of_diffrax}
+    makers: dict[str, Callable] = {
+        "nbgrad": programs,
+        "diffrax": of_diffrax,
+        "torchdiffeq": of_torchdiffeq,
+    }
     for tol in TOLERANCES:
         slopes: list[Any] = []
         for name, make in makers.items():
@@ -95,9 +128,10 @@ def main() -> None:
             except ImportError:
                 continue
             slopes.append(np.asarray(both(P)[1]))
-            solution, gradient = least(value), least(both)
+            rounds = 3 if name == "torchdiffeq" else 200  # it takes up to seconds
+            solution, gradient = least(value, rounds), least(both, rounds)
             print(
-                f"{tol:g} {name:8} solution {solution:9.1f} us, gradient {gradient:9.1f} us, "
+                f"{tol:g} {name:11} solution {solution:9.1f} us, gradient {gradient:9.1f} us, "
                 f"ratio {gradient / solution:.1f}, "
                 f"difference {np.max(abs(slopes[-1] - slopes[0])) / np.max(abs(slopes[0])):.1e}"
             )
