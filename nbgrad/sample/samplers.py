@@ -112,8 +112,8 @@ def hmc(
             a random number from 0.8 to 1.2, so that trajectories do not close on themselves.
         step_size: a fixed step size, with the unit matrix as the mass matrix; None adapts both as
             `nuts` does.
-        logdensity, start, draws, chains, warmup, seed, args, mass, target, spread, compile,
-            progress: as for `nuts`.
+
+    All other arguments are those of `nuts`.
 
     Returns `Samples`. Raises and warns as `nuts`.
 

@@ -11,6 +11,8 @@ from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+import numpy as np
+
 from ..compiler.forks import fork_safe
 from ..core.array import Array
 from ..core.primitive import Aval
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 # Variants of one function: above the first number it warns; above the second it drops the oldest.
 # The third is that of earlier programs kept for a variant, recorded for other values that it reads.
-_MANY, _MOST, _OTHERS = 8, 64, 8
+_MANY, _MOST, _OTHERS, _TIMES = 8, 64, 8, 8
 
 
 class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant):
@@ -154,12 +156,27 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
         variant, dynamic = self._find(args, options)
         result = variant.python.run(dynamic, out)
         if not options and variant.python.is_hot:
-            try:
-                front = variant.python, args, self.static, self._general, self._gives
-                self._answer(caller(*front, variant.guard.around))
-            except (Unwritten, SyntaxError):
-                pass
+            self._answer_by(variant, args, leaves)
         return result
+
+    def _answer_by(self, variant: "Variant", args: tuple, leaves: list) -> None:
+        """Let the entry of a variant answer further calls with arguments of these kinds.
+
+        A caller is generated anew a few times, since guards come to compare more. Later it hands on
+        what it cannot take, such as arrays that are not contiguous.
+        """
+        kinds = *map(type, args), *map(_kind_of, leaves)
+        count, front = variant.fronts.get(kinds, (0, None))
+        if count < _TIMES:
+            count += 1
+            known = variant.python, args, self.static, self._general, self._gives
+            try:
+                front = caller(*known, variant.guard.around)
+            except (Unwritten, SyntaxError):
+                count, front = _TIMES, None
+            variant.fronts[kinds] = count, front
+        if front is not None:
+            self._answer(front)
 
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """Return the variant for these arguments, and its inputs in order."""
@@ -270,3 +287,8 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
                 CompilationWarning,
                 stacklevel=level_of_user(),
             )
+
+
+def _kind_of(leaf: object) -> object:
+    """What a generated caller depends on, beside what a variant does."""
+    return (np.ndarray, leaf.flags.c_contiguous) if type(leaf) is np.ndarray else type(leaf)

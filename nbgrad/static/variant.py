@@ -53,6 +53,8 @@ class Variant:
         self.others: set[tuple[int, ...]] = set()  # sizes with another program
         self._lock = fork_safe(threading.RLock())
         self._cfuncs: dict[str, Any] = {}
+        # For kinds of arguments: how often a caller was generated, and the latest.
+        self.fronts: dict[tuple, tuple[int, Callable | None]] = {}
 
     @property
     def sizes(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from nbgrad.capi.replaceable import AFTER
 from nbgrad.compiler import entry_code
 from nbgrad.compiler.kernel import DISABLED
 from nbgrad.runtime import layout
+from nbgrad.static import function
 from nbgrad.static.entry import python_entry, run
 
 # -- out= -------------------------------------------------------------------------------------
@@ -308,3 +309,47 @@ def test_the_c_function_is_compiled_after_many_calls(monkeypatch, rng):
 def test_the_c_function_runs_at_once_where_it_is_known():
     entry_code.code(entry_code.room(1))
     assert entry_code.is_at_hand()
+
+
+# -- callers that are generated -----------------------------------------------------------------
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """Let the second call generate a caller."""
+    monkeypatch.setattr(python_entry, "AFTER", 0)
+
+
+@pytest.fixture
+def generated(monkeypatch):
+    """The examples for which callers are generated."""
+    made = []
+    original = function.caller
+
+    def counted(entry, args, *rest):
+        made.append(args)
+        return original(entry, args, *rest)
+
+    monkeypatch.setattr(function, "caller", counted)
+    return made
+
+
+@pytest.mark.skipif(DISABLED, reason="callers are generated around machine code")
+def test_arrays_that_are_not_contiguous_have_a_caller(soon, generated):
+    f = nbgrad.compile(lambda x: 2.0 * x)
+    x = np.arange(6.0)
+    for y in [x[:3], x[::2], x[:3], x[1::2], x[2::-1]] * 3:
+        np.testing.assert_array_equal(f(y), 2.0 * y)
+    assert len(generated) == 2  # for a contiguous one, and for all
+    masked = np.ma.masked_array(x[:3], [False, True, False])
+    with pytest.raises(TypeError, match="mask"):
+        f(masked)
+
+
+@pytest.mark.skipif(DISABLED, reason="callers are generated around machine code")
+def test_callers_are_generated_a_few_times_only(soon, generated):
+    f = nbgrad.compile(lambda x: 2.0 * x)
+    for _ in range(50):
+        for n in (3, 4):
+            np.testing.assert_array_equal(f(np.ones(n)), np.full(n, 2.0))
+    assert len(generated) <= 16

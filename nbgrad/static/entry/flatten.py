@@ -158,6 +158,9 @@ class Writer:
                 self.need(f"type({name}) is {kind.__name__}")
             self.leaves.append(name)
         elif is_a(value, np.ndarray) and value.shape:
+            if not value.flags.c_contiguous:
+                self.need(f"type({name}) is {self.new(np.ndarray)}")
+                self.lines.append(f"{name} = {self.new(np.ascontiguousarray)}({name})")
             self.leaves.append(name)
         elif is_a(value, (np.ndarray, np.generic)):
             self.need(
