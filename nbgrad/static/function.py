@@ -165,7 +165,7 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
         A caller is generated anew a few times, since guards come to compare more. Later it hands on
         what it cannot take, such as arrays that are not contiguous.
         """
-        kinds = *map(type, args), *map(_kind_of, leaves)
+        kinds = variant.guard.is_due, *map(type, args), *map(_kind_of, leaves)
         count, front = variant.fronts.get(kinds, (0, None))
         if count < _TIMES:
             count += 1
@@ -175,6 +175,8 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
             except (Unwritten, SyntaxError):
                 count, front = _TIMES, None
             variant.fronts[kinds] = count, front
+        else:
+            variant.guard.renew()
         if front is not None:
             self._answer(front)
 

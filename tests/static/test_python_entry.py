@@ -352,4 +352,4 @@ def test_callers_are_generated_a_few_times_only(soon, generated):
     for _ in range(50):
         for n in (3, 4):
             np.testing.assert_array_equal(f(np.ones(n)), np.full(n, 2.0))
-    assert len(generated) <= 16
+    assert len(generated) <= 32  # of 100 calls with another shape than the one before

@@ -16,6 +16,7 @@ from helpers.daily import pairs
 import nbgrad
 from nbgrad.capi import compared
 from nbgrad.static import function
+from nbgrad.static.entry import python_entry
 from nbgrad.static.reads import guard, kinds
 
 X = np.array([0.5, 1.0, 2.0])
@@ -373,3 +374,13 @@ def test_what_python_alone_compares_is_compared_by_a_program_in_c_too(soon_nativ
     for i in range(8):
         y[0] = i
         np.testing.assert_array_equal(compiled(given), given[y])
+
+
+def test_changes_are_seen_by_callers_that_were_generated_earlier(soon_native, monkeypatch):
+    monkeypatch.setattr(python_entry, "AFTER", 0)
+    names = module("k = 0.0\ndef f(x):\n return x * k")
+    compiled = nbgrad.compile(names["f"])
+    for i in range(60):
+        names["k"] = float(i % 3) + 0.5  # another object each time
+        for x in (X, X[::2], np.ones(5)):
+            np.testing.assert_array_equal(compiled(x), x * names["k"])

@@ -73,14 +73,14 @@ class Guard:
                 return made(*plain)
             self._calls += 1
             # A ValueError leads to the general entry, which makes the C function when it is due.
-            if not self.is_current() or (made is None and self._is_due()):
+            if not self.is_current() or (made is None and self.is_due):
                 raise ValueError
             if made is not None:
                 self._note()
             return target(*plain)
 
         made = None
-        if self._is_due():
+        if self.is_due:
             from ...capi.compared import calls
 
             self._note()
@@ -89,7 +89,13 @@ class Guard:
             made = calls(entry, self._head, general)
         return made or general
 
-    def _is_due(self) -> bool:
+    def renew(self) -> None:
+        """Let what `around` gave before compare what is read now."""
+        if self._table is not None:
+            self._note()
+
+    @property
+    def is_due(self) -> bool:
         """Whether a C function is to compare from now on."""
         return self._calls >= min(FEW, FEW_PLACES // (1 + len(self.reads.places)))
 
