@@ -45,6 +45,16 @@ def integrators(
             return min(max(1e-6, h * 1e-3), most)
         return min(100.0 * h, (0.01 / max(slope, bend)) ** -power, most)
 
+    def next_step(t, t1, h, sign):
+        """The step from t, of the size h or to the end t1, and whether it is the last one."""
+        if not h > least_step(constant(t)):
+            raise StepsError(
+                "ode.solve: the step size became too small: f returns nan or inf, has a pole, or "
+                "rtol and atol are smaller than rounding errors"
+            )
+        is_last = 1.000000001 * h >= (t1 - t) * sign
+        return t1 - t if is_last else sign * h, is_last
+
     def passed(out, done, times, t, step, end, sign, y, c1, c2, c3, c4):
         """Write the states at the times up to the end of a step; how many there are by then."""
         while done < times.size and (times[done] - end) * sign <= 0.0:
@@ -82,13 +92,7 @@ def integrators(
                 if done < times.size:
                     if (t1 - t) * sign <= 0.0:
                         raise ArgumentError("ode.solve: t_eval must be in order and within t_span")
-                    if not h > least_step(constant(t)):
-                        raise StepsError(
-                            "ode.solve: the step size became too small: f returns nan or inf, has "
-                            "a pole, or rtol and atol are smaller than rounding errors"
-                        )
-                    is_last = 1.000000001 * h >= (t1 - t) * sign
-                    step = t1 - t if is_last else sign * h
+                    step, is_last = next_step(t, t1, h, sign)
                     z, slope, error, a, b, c, d = attempt(t, step, y, k, args)
                     norm = norm_of(error, y, z, options[0], atol)
                     tried += 1
@@ -199,13 +203,7 @@ def integrators(
         largest = min(options[2], abs(t1 - t0))
         h = first_step(t, largest, y, k, sign, options, atol, args)
         while (end - t) * sign > 0.0:
-            if not h > least_step(t):
-                raise StepsError(
-                    "ode.solve: the step size became too small: f returns nan or inf, has a pole, "
-                    "or rtol and atol are smaller than rounding errors"
-                )
-            is_last = 1.000000001 * h >= (t1 - t) * sign
-            step = t1 - t if is_last else sign * h
+            step, is_last = next_step(t, t1, h, sign)
             z, slope, error, a, b, c, d = attempt(t, step, y, k, args)
             norm = norm_of(error, y, z, options[0], atol)
             if norm <= 1.0:

@@ -292,5 +292,6 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
 
 
 def _kind_of(leaf: object) -> object:
-    """What a generated caller depends on, beside what a variant does."""
+    """What a generated caller tells apart and a variant does not: the class of an argument, and
+    whether an array is contiguous."""
     return (np.ndarray, leaf.flags.c_contiguous) if type(leaf) is np.ndarray else type(leaf)
