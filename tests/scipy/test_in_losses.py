@@ -29,7 +29,8 @@ optimize, integrate, interpolate = scipy.optimize, scipy.integrate, scipy.interp
 
 def at_first(f: Callable) -> Callable:
     """A function that is f at its first call. SciPy's brentq calls it again while the error of the
-    first call is pending, and then a lookup of any attribute may fail."""
+    first call is pending, and then a lookup of any attribute may fail, or lose that error: what is
+    raised in the end says then that it was caught, and repeats it."""
     called = False
 
     def called_once(r: float) -> Any:
@@ -103,7 +104,7 @@ def test_the_error_names_the_way(name: str, mode: str, capfd: pytest.CaptureFixt
     call, way = CALLS[name]
     with pytest.raises((nbgrad.UntrackedError, nbgrad.TraceError), match=way) as caught:
         MODES[mode](lambda x: np.sum(call(x)))
-    assert str(caught.value).startswith("scipy.")
+    assert f"scipy.{name.split()[0]}" in str(caught.value)
 
 
 @pytest.mark.parametrize("mode", MODES)
