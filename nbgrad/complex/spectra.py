@@ -13,13 +13,14 @@ import numpy as np
 
 from ..core.primitive import shape_of
 from ..rules.families import scaled
+from ..rules.forms import spectra as forms
 from ..rules.linalg.decompositions import (
     EighResult,
     EigResult,
     diagonal_of,
     is_upper,
     over_gaps,
-    rounding,
+    rounding_of,
     values_beside,
     without_rounding,
 )
@@ -30,8 +31,6 @@ from ..rules.nondiff import stopped
 from .calls import complexly
 from .pair import joined, parts_of
 from .stacked import ComplexRow, adjoint, by_parts_of, whole
-
-VECTORS = "the phases of vectors are LAPACK's, which compiled programs do not call"
 
 
 def even(x: Any) -> Any:
@@ -65,7 +64,7 @@ def _over_pivot(v: Any, pivot: Any) -> Any:
     """The pivots p of the columns as i p / |p|**2, 0 where they are 0."""
     p = _column_sums(v * pivot)
     square = p.real * p.real + p.imag * p.imag
-    null = square <= rounding(v.real, shape_of(v)[-2]) ** 2
+    null = square <= rounding_of(np.ones_like(square), shape_of(v)[-2]) ** 2
     return np.where(null, 0.0, 1.0) * p / np.where(null, 1.0, square)
 
 
@@ -78,7 +77,7 @@ def _turning(*pairs: Any) -> Any:
         size = size + np.sqrt(_column_sums(stopped(v_bar.real) ** 2 + stopped(v_bar.imag) ** 2))
     total = sum(terms[1:], terms[0])
     value = stopped(total)
-    least = rounding(total, shape_of(pairs[0][0])[-2]) * size
+    least = rounding_of(size, shape_of(pairs[0][0])[-2])
     return total - np.where(np.abs(value) <= least, value, 0.0)
 
 
@@ -141,7 +140,7 @@ def _eigh_push(tangents: Any, out: Any, args: Any) -> Any:
 
 eigh_row = ComplexRow(
     "eigh", _eigh, lambda x: (x[0] + 1, x[1]), _eigh_rule, _eigh_push, reads=(),
-    eager_only=VECTORS,
+    form=forms.complex_eigh,
 )  # fmt: skip
 
 
@@ -178,7 +177,7 @@ def _inverse_gaps(w: Any, beside: Any) -> Any:
     """1 / (w[j] - w[i]), and 0 on the diagonal; for equal ones nan where `beside` is true."""
     gap = w[..., None, :] - w[..., :, None]
     n, size = shape_of(w)[-1], np.abs(w)
-    least = rounding(size, n) * np.max(size, axis=-1, initial=0.0)
+    least = rounding_of(np.max(size, axis=-1, initial=0.0), n)
     square = gap.real * gap.real + gap.imag * gap.imag
     tied = square <= (least * least)[..., None, None]
     lost = np.where(np.logical_and(tied, beside), np.nan, 1.0)
@@ -218,7 +217,7 @@ def _eig_push(tangents: Any, out: Any, args: Any, **params: Any) -> Any:
 
 eig_row = ComplexRow(
     "eig", _eig, lambda x: (x[0] + 1, x[1]), _eig_rule, _eig_push, reads=(),
-    eager_only=VECTORS,
+    form=forms.complex_eig,
 )  # fmt: skip
 
 
@@ -250,7 +249,8 @@ def _split(packed: Any, m: int) -> tuple[Any, Any, Any]:
 
 def _over(x: Any, divisor: Any, s: Any) -> Any:
     """x / divisor; where the divisor is 0 beside the largest of `s`, 0 for 0, else nan."""
-    least = rounding(s, shape_of(s)[-1]) * np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0)
+    largest = np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0)
+    least = rounding_of(largest, shape_of(s)[-1])
     null = divisor <= least[..., None, :]
     inverse = np.where(null, np.nan, 1.0 / np.where(null, 1.0, divisor))
     return by_parts_of(scaled, x, inverse)
@@ -263,7 +263,7 @@ def _rest_over(vectors: Any, x: Any, s: Any) -> Any:
 
     def cleared(part: Any) -> Any:
         value = stopped(part)
-        small = np.abs(value) <= rounding(s, shape_of(x)[-2]) * size
+        small = np.abs(value) <= rounding_of(size, shape_of(x)[-2])
         return part - np.where(small, value, 0.0)
 
     return _over(by_parts_of(cleared, rest), s[..., None, :], s)
@@ -314,7 +314,7 @@ def _svd_push(tangents: Any, out: Any, args: Any) -> Any:
 
 svd_row = ComplexRow(
     "svd", _svd, lambda x: (x[0] + 1 + x[1], min(x)), _svd_rule, _svd_push,
-    eager_only=VECTORS,
+    form=forms.complex_svd,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
+from ..compiler.front.refusals import described
 from ..compiler.front.syntax import Unsupported
 from ..core.memory import Argument, Origin
 from ..core.steps import ReadOnly
@@ -18,6 +19,7 @@ from ..ir.formulas import Condition
 from ..ir.naming import Naming
 from ..ir.scalar import Expr
 from ..ir.sizes import stand_in
+from ..kernels.lapack import BY_LAPACK
 from ..static.lower.graph import Graph
 from ..static.lower.lowering import Lowering, fill
 from ..static.lower.values import topological
@@ -74,6 +76,13 @@ class _Formulas(Lowering):
             return super().body_of(primitive, params, whole)
         return scalar_code(primitive, tuple(params.items()))
 
+    def call(
+        self, shape: tuple, dtype: Any, args: Sequence[Any], function: Callable, sizes: tuple
+    ) -> Any:
+        if function in BY_LAPACK:
+            raise Unsupported("LAPACK computes it, whose code has no derivative in loops")
+        return super().call(shape, dtype, args, function, sizes)
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -118,7 +127,7 @@ def variants_of(function: Callable, given: Given) -> list[Variant]:
         if found and (not found[-1].conditions or len(found) == _MOST_VARIANTS):
             break
     if not found:
-        raise Unsupported(f"a call of {function.__name__}: {told}")
+        raise Unsupported(f"{described(function)}: {told}")
     return found
 
 

@@ -135,8 +135,9 @@ def test_derivatives(name):
 
 
 COMPILED = [
-    "solve", "det", "slogdet", "cholesky", "qr", "qr wide", "lstsq", "powers", "tensors",
-    "triangular", "banded", "cho_solve", "made of others",
+    "solve", "eigh", "det", "eig", "slogdet", "svd", "cholesky", "svd tall", "qr", "svd wide",
+    "qr wide", "pinv", "lstsq", "norms", "powers", "polynomials", "tensors", "triangular", "banded",
+    "cho_solve", "made of others",
 ]  # fmt: skip
 
 
@@ -152,7 +153,7 @@ def test_compiled(name):
 
 
 def test_compiled_factors_are_lapacks():
-    """Pivots are exchanged, columns are 0 below the diagonal; stacks, and float32."""
+    """Pivots are exchanged, columns are 0 below the diagonal; stacks, and complex64."""
     z = normal(2, 5, 3)
     z[1] = np.triu(z[1])
     square = normal(2, 4, 4) * np.array([1e-3, 1.0, 10.0, 1.0])[:, None]

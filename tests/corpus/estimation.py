@@ -157,7 +157,7 @@ def lasso_coordinates(X, y, alpha, sweeps=2):
     return w
 
 
-@case(normal(6, 3), refused={"compiled": "eigh is eager only"})
+@case(normal(6, 3))
 def principal_components(X):
     """The variance along each, which is free of signs."""
     X = X - np.mean(X, axis=0)

@@ -308,6 +308,12 @@ PROGRAMS = {
     "for zip": lambda x, y: sum(u * v for u, v in zip(x, y, strict=True)),
     "for enumerate": lambda x: sum(j * u for j, u in enumerate(x)),
     "comprehension": lambda x: np.stack([u**2 for u in x]),
+    # eigenvalues and singular values
+    "eigh": lambda s: np.linalg.eigvalsh(s),
+    "eigh vectors": lambda s: np.abs(np.linalg.eigh(s)[1]),
+    "svd": lambda s: np.linalg.svd(s, compute_uv=False),
+    "svd of a": lambda a: np.linalg.svd(a, compute_uv=False),
+    "pinv": lambda a: np.linalg.pinv(a),
     # nested arguments
     "dict": lambda p: np.sum(p["m"] * p["v"][:, None], axis=0),
     "tuple": lambda t: np.sum(t[1] * t[0][:, None], axis=0),
@@ -316,11 +322,6 @@ PROGRAMS = {
 
 EAGER = {
     "boolean index": lambda x: np.sum(x[x > 1.0]),
-    "eigh": lambda s: np.linalg.eigvalsh(s),
-    "eigh vectors": lambda s: np.abs(np.linalg.eigh(s)[1]),
-    "svd": lambda s: np.linalg.svd(s, compute_uv=False),
-    "svd of a": lambda a: np.linalg.svd(a, compute_uv=False),
-    "pinv": lambda a: np.linalg.pinv(a),
     "bincount": lambda k, x: np.bincount(k, weights=x, minlength=3),
 }
 """Programs that no compiled function has."""

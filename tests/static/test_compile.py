@@ -158,8 +158,8 @@ def test_programs_that_differ_in_edges_or_constants_differ(rng):
         (lambda x: float(x.sum()), "no number while the function is recorded"),
         (lambda x: np.asarray(x), "cannot become a plain array"),
         (
-            lambda x: np.linalg.eigvalsh(np.outer(x, x)),
-            "eigh is eager only: .* as an argument .*test_compile.py",
+            lambda x: nbgrad.linalg.sqrtm(np.outer(x, x)),
+            "sqrtm is eager only: .* as an argument .*test_compile.py",
         ),
         (lambda x: print("nothing"), "returned None"),
         (lambda x: 1.0, "depends on its arguments"),

@@ -73,13 +73,17 @@ def of_diagonals(body: str, kind: Reduction) -> Callable:
     return form
 
 
-def cholesky(graph, symbol, x):
-    n, count = x.shape[-1], math.prod(x.shape[:-2])
+def symmetric(graph: Any, symbol: Symbol, x: Any) -> Any:
+    """The symmetric parts of matrices."""
     x = graph.cast(x, symbol.dtype)
     axes = (*range(len(x.shape) - 2), len(x.shape) - 1, len(x.shape) - 2)
-    even = graph.map("0.5 * (x + y)", (x, graph.transpose(x, axes)), symbol.dtype)
-    even = graph.reshape(even, (count, n, n))
-    out = graph.call((count, n, n), symbol.dtype, (even,), systems.choleskied, (count, n))
+    return graph.map("0.5 * (x + y)", (x, graph.transpose(x, axes)), symbol.dtype)
+
+
+def cholesky(graph, symbol, x):
+    n, count = x.shape[-1], math.prod(x.shape[:-2])
+    x = graph.reshape(symmetric(graph, symbol, x), (count, n, n))
+    out = graph.call((count, n, n), symbol.dtype, (x,), systems.choleskied, (count, n))
     require(graph, symbol, out, "x == x", "not a positive definite")
     return graph.reshape(out, symbol.shape)
 

@@ -25,13 +25,12 @@ from .. import batching
 from ..dtypes import float_type
 from ..families import Custom, Interval, positive, sample, scaled
 from ..forms import matrices as forms
+from ..forms import spectra
 from ..nondiff import stopped
 from .matmul import swap
 from .matrices import floats, inv, require_square, solve
 from .symmetric import bind_symmetric, even, symmetric
 from .widened import ComplexResult
-
-VECTORS = "the signs of vectors are LAPACK's, which compiled programs do not call"
 
 
 def diagonal_of(x):
@@ -45,23 +44,23 @@ def over_gaps(matrix, w, beside=False):
     0, else nan, and nan where `beside` is true; its derivative is nan there."""
     n = shape_of(w)[-1]
     gap = w[..., None, :] - w[..., :, None]
-    least = rounding(w, n) * np.max(np.abs(w), axis=-1, initial=0.0)
+    least = rounding_of(np.max(np.abs(w), axis=-1, initial=0.0), n)
     tied, off = np.abs(gap) <= least[..., None, None], ~np.eye(n, dtype=bool)
     inverse = np.where(tied, np.nan, 1.0 / np.where(tied, 1.0, gap))
     matrix = np.where(np.logical_and(tied, beside), np.nan, matrix)
     return np.where(off, scaled(matrix, inverse), 0.0)
 
 
-def rounding(x, n: int) -> float:
-    """The relative rounding error of a sum of n numbers."""
-    return 8 * max(n, 1) * float(np.finfo(x.dtype).eps)
+def rounding_of(size, n: int):
+    """The rounding error of a sum of n numbers of this size."""
+    return size * (8 * max(n, 1)) * float(np.finfo(size.dtype).eps)
 
 
 def without_rounding(matrix, *columns):
     """The matrix with 0 in place of elements within the rounding error of products with the columns
     of some matrices; its derivative is unchanged."""
     size: Any = sum(np.sqrt(np.sum(np.square(stopped(x)), axis=-2)) for x in columns)
-    least = rounding(matrix, shape_of(matrix)[-1]) * (size[..., None, :] + size[..., :, None])
+    least = rounding_of(size[..., None, :] + size[..., :, None], shape_of(matrix)[-1])
     value = stopped(matrix)
     return matrix - np.where(np.abs(value) <= least, value, 0.0)
 
@@ -124,7 +123,7 @@ def _eigh_push(tangents, out, args):
 
 eigh_row = Custom(
     "eigh", _eigh, _one_more_row, _eigh_rule, _eigh_push, reads=(), samples=samples,
-    batch=batching.broadcast, eager_only=VECTORS, reference=_eigh,
+    batch=batching.broadcast, form=spectra.eigh, reference=_eigh,
     notes="a function of the symmetric part of the matrix, so the gradient is symmetric; in "
     "vectors of equal eigenvalues it is that of functions which no rotation of these vectors "
     "changes, else nan, as it is in forward mode and second order, and where their eigenvalues are "
@@ -194,8 +193,9 @@ def _eig_push(tangents, out, args):
 _apart = [sample((2, 2), domain=positive), sample((2, 2, 2), domain=positive)]
 eig_row = Custom(
     "eig", _eig, _one_more_row, _eig_rule, _eig_push, reads=(), samples=_apart,
-    batch=batching.broadcast, eager_only=VECTORS, reference=_eig,
-    notes="complex where an eigenvalue is; nan in vectors of equal eigenvalues",
+    batch=batching.broadcast, form=spectra.eig, reference=_eig,
+    notes="complex where an eigenvalue is, which compiled programs refuse; nan in vectors of equal "
+    "eigenvalues",
 )  # fmt: skip
 
 
@@ -204,7 +204,8 @@ EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
 
 @implements(np.linalg.eig)
 def eig(a):
-    """Eigenvalues and eigenvectors. They are complex if an eigenvalue is; eager only."""
+    """Eigenvalues and eigenvectors. They are complex if an eigenvalue is; compiled programs raise
+    MatrixError then unless the matrix is."""
     require_square("eig", a)
     return EigResult(*_taken(bind(eig_row, a)))
 

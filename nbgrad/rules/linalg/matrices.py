@@ -15,6 +15,7 @@ from .. import batching
 from ..dtypes import linalg_type
 from ..families import Custom, WithoutDerivative, definite, float_type, sample
 from ..forms import matrices as forms
+from ..forms import spectra
 from .matmul import swap
 
 
@@ -150,7 +151,7 @@ pinv_row = Custom(
     _pinv_rule, _pinv_push, function=np.linalg.pinv, batch=batching.broadcast,
     samples=[sample((2, 3)), sample((3, 2)), sample((2, 3, 2)), sample((0, 2)), *_samples],
     kinks=[((np.zeros((2, 3)),), (np.zeros((2, 3)),))],
-    eager_only="it needs singular values, which compiled programs do not compute",
+    form=spectra.pinv,
     notes="the derivative is that at constant rank, beyond which the pseudo-inverse jumps",
 )  # fmt: skip
 

@@ -10,14 +10,14 @@ from ...errors import DimensionMismatch, NoRuleError
 from .. import batching
 from ..dtypes import float_type
 from ..families import Custom, sample, scaled
+from ..forms import spectra
 from ..nondiff import stopped
 from .decompositions import (
-    VECTORS,
     diagonal_of,
     even,
     odd,
     over_gaps,
-    rounding,
+    rounding_of,
     samples,
     values_beside,
     without_rounding,
@@ -44,7 +44,8 @@ def _svd_infer(x: Aval) -> Aval:
 def _over(matrix, divisor, s):
     """matrix / divisor; where the divisor is 0 relative to the largest of `s`, 0 for 0, else
     nan."""
-    least = rounding(s, shape_of(s)[-1]) * np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0)
+    largest = np.max(np.abs(s), axis=-1, keepdims=True, initial=0.0)
+    least = rounding_of(largest, shape_of(s)[-1])
     zero = divisor <= least[..., None, :]
     return scaled(matrix, np.where(zero, np.nan, 1.0 / np.where(zero, 1.0, divisor)))
 
@@ -54,7 +55,7 @@ def _rest_over(vectors, x, s):
     size = np.sqrt(np.sum(np.square(stopped(x)), axis=-2, keepdims=True))
     rest = x - vectors @ (swap(vectors) @ x)
     value = stopped(rest)
-    small = np.abs(value) <= rounding(s, shape_of(x)[-2]) * size
+    small = np.abs(value) <= rounding_of(size, shape_of(x)[-2])
     return _over(rest - np.where(small, value, 0.0), s[..., None, :], s)
 
 
@@ -99,7 +100,7 @@ def _svd_push(tangents, out, args):
 svd_row = Custom(
     "svd", _svd, _svd_infer, _svd_rule, _svd_push,
     samples=[*samples, sample((3, 2)), sample((2, 3))],
-    batch=batching.broadcast, eager_only=VECTORS, reference=_svd,
+    batch=batching.broadcast, form=spectra.svd, reference=_svd,
     notes="in vectors of equal singular values that of functions which no rotation of both sides "
     "changes, such as `u @ vh`, else nan, as it is in forward mode and second order, where their "
     "values are used beside, and in vectors of those that are 0",

@@ -23,7 +23,7 @@ from ...runtime.kinds import is_a
 from .algebra import CHOICE, OVER, SAME, TIMES, simpler
 from .bounds_conditions import require_inside
 from .buffered import DeviceCall, Scatter
-from .layout import axis_through, broadcast_source, even_maps, is_even, part_seen
+from .layout import axis_through, broadcast_source, even_maps, is_even, seen_part
 from .products import product
 from .reductions import reduction
 from .values import (
@@ -191,11 +191,10 @@ class Graph:
             return self.full(value.number, shape, value.dtype)
         if isinstance(value, View):
             return self.view(value.source, [axis_through(axis, axes) for axis in value.axes], shape)
-        if isinstance(value, Concat) and (part := part_seen(value, axes, shape)) is not None:
-            source, start = part
-            axis = value.axis
-            moved = axes[axis]._replace(start=axes[axis].start - start)
-            return self.view(source, [*axes[:axis], moved, *axes[axis + 1 :]], shape)
+        if isinstance(value, Concat | Pad):
+            seen = seen_part(self, value, axes, shape)
+            if seen is not None:
+                return seen
         plain = tuple(
             Axis(None, 0, 0) if n == 1 else Axis(i, 0, 1) for i, n in enumerate(value.shape)
         )

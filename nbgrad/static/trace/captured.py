@@ -4,7 +4,7 @@ If an array is written to while the function is recorded, such as a mask that ea
 the program gets a copy of the values at the time of the op.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from ...kernels.checksum import checksum
 
 _MOST = 1 << 24
 """Arrays of more bytes are not copied; a write to one is an error."""
+_LARGEST = 1 << 20
+"""Arrays of more bytes are not compared with others."""
 
 
 class _Captured:
@@ -46,6 +48,21 @@ class _Captured:
         if not unchanged:
             self.array = seen
         return unchanged
+
+
+def one_of_each(
+    pairs: Sequence[tuple[Symbol, Any]], new: Collection[int]
+) -> list[tuple[Symbol, Any]]:
+    """The symbols and arrays; of equal arrays among those at the positions `new`, which the
+    function made, all symbols have the first one. So ops of them can be recognised as the same."""
+    first: dict[Any, np.ndarray] = {}
+    merged = list(pairs)
+    for i in new:
+        symbol, array = pairs[i]
+        if array.nbytes <= _LARGEST:
+            key = array.shape, array.dtype.str, array.tobytes()
+            merged[i] = symbol, first.setdefault(key, array)
+    return merged
 
 
 class Captures:

@@ -44,9 +44,10 @@ class Fixed:
 
     def held(
         self, f: Callable, captured: Iterable[np.ndarray]
-    ) -> tuple[tuple[tuple[np.ndarray, Any], ...], list[int]]:
+    ) -> tuple[tuple[tuple[np.ndarray, Any], ...], list[int], list[int]]:
         """Return the arrays that must not change, with keys of their values, and the positions of
-        captured numbers that do not change, once `f` has returned.
+        captured numbers that do not change, and of captured arrays that `f` made, once `f` has
+        returned.
 
         The former are the used arrays that are still referenced elsewhere, and small integer arrays
         that `f` reaches and that are no inputs, since Python may have read them unnoticed, as `n`
@@ -73,7 +74,7 @@ class Fixed:
         numbers = [i for i in new if captured[i].shape == () and _is_float(captured[i])]
         # A number that f reaches may change often, which should not compile anew each time.
         numbers = [i for i in numbers if static_key(captured[i][()]) not in reads.key]
-        return tuple(kept.values()), numbers
+        return tuple(kept.values()), numbers, new
 
 
 class _Trace:

@@ -23,7 +23,7 @@ from ...transforms import trees
 from ...transforms.direct import callee
 from ...transforms.objects import NUMBERS
 from ...values.tracked import below
-from .captured import Captures
+from .captured import Captures, one_of_each
 from .closure import Fixed
 from .made import formula_of, made_of_sizes
 from .program import Operand, Program
@@ -216,7 +216,8 @@ def trace(
         )
     captured = recorder.captured.pairs()
     del args, options, result
-    fixed, numbers = recorder.fixed.held(f, (array for _, array in captured))
+    fixed, numbers, new = recorder.fixed.held(f, (array for _, array in captured))
+    captured = one_of_each(captured, new)
     for i in numbers:
         recorder.make_constant(captured[i][0], captured[i][1].item())
     captured = tuple([pair for i, pair in enumerate(captured) if i not in numbers])
