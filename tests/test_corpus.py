@@ -114,10 +114,10 @@ def vmap(this: Case, name: str) -> None:
 
 MODES = {"eager": eager, "forward": forward, "vmap": vmap, "compiled": compiled}
 in_each_mode = pytest.mark.parametrize(("name", "mode"), [
-    pytest.param(name, mode, marks=pytest.mark.full if mode == "compiled" and i % 4 else ())
+    pytest.param(name, mode, marks=pytest.mark.full if mode == "compiled" and i % 7 else ())
     for i, name in enumerate(NAMES) for mode in MODES
 ])  # fmt: skip
-"""Every fourth function compiled; the others are long tests."""
+"""Every seventh function compiled; the others are long tests."""
 
 
 @pytest.mark.parametrize("name", NAMES)

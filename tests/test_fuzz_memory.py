@@ -50,6 +50,7 @@ def test_they_are_the_same_for_the_same_seed():
     assert [str(draw(seed)) for seed in (1, 2)] == [str(draw(seed)) for seed in (1, 2)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", daily(DEFECTS, 1))
 def test_defects_are_found(name):
     program = in_plain_python(f"""

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from helpers.children import ROOT
 
 
@@ -15,6 +16,7 @@ def pytest_on(*options: str) -> list[str]:
     return answer.stdout.splitlines()
 
 
+@pytest.mark.full
 def test_parts_are_all_tests_once():
     def part(*options: str) -> list[str]:
         return [line for line in pytest_on("--collect-only", *options) if "::" in line]

@@ -26,6 +26,7 @@ def outcomes(seeds):
     return counts, wrong
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", daily(range(4), 1))
 def test_forward_over_reverse_is_reverse_over_forward(part):
     counts, wrong = outcomes(range(60 * part, 60 * part + 60))

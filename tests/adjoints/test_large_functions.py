@@ -212,6 +212,7 @@ def test_slices_with_constant_bounds_have_equal_lengths_and_constant_starts():
 BOUNDS = ["", "1", "5", "-1", "-5", "n", "-n"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", [0, 2])
 @pytest.mark.parametrize("size", [0, 1, 3])
 def test_slices_of_short_arrays(size, n):

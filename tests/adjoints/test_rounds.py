@@ -19,6 +19,7 @@ STRIDED = ArrayType(np.dtype(float), 1, contiguous=False)
 FLOAT, INT = np.dtype(float), np.dtype(int)
 
 
+@pytest.mark.full
 def test_drawn_programs_in_pieces(monkeypatch):
     made = []
     monkeypatch.setattr(spreads, "Spread", lambda *args: made.append(args) or Spread(*args))

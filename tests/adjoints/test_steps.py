@@ -53,7 +53,7 @@ def differentiated(case, n, k):
     return Pulled(maker, args)
 
 
-@pytest.mark.parametrize(("name", "schedule"), pairs(NAMES, [*SCHEDULES]))
+@pytest.mark.parametrize(("name", "schedule"), pairs(NAMES, [*SCHEDULES], 4))
 def test_gradients_are_those_without_checkpoints(name, schedule):
     i = NAMES.index(name)
     for n in LENGTHS:
@@ -67,7 +67,7 @@ def test_gradients_are_those_without_checkpoints(name, schedule):
 
 
 @pytest.mark.parametrize(
-    ("name", "schedule"), pairs(["numbers", "stencil", "arrays_made", "outer"], [*SCHEDULES])
+    ("name", "schedule"), pairs(["numbers", "stencil", "arrays_made", "outer"], [*SCHEDULES], 4)
 )
 def test_second_derivatives(name, schedule):
     """Forward over reverse, and reverse over forward, which has the tangents in its states."""

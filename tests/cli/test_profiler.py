@@ -90,6 +90,7 @@ def test_the_help_teaches(run):
         assert part in text
 
 
+@pytest.mark.full
 def test_ctrl_c_shows_the_profile_until_then(script):
     path = script("\nimport time\nprint('waiting', flush=True)\ntime.sleep(60)\n")
     process = subprocess.Popen(

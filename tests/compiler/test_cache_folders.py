@@ -127,6 +127,7 @@ def test_a_symbolic_link_is_not_used(fork, tmp_path):
     assert list(target.iterdir()) == []
 
 
+@pytest.mark.full
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
 )

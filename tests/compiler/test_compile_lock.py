@@ -98,6 +98,7 @@ time.sleep(60)
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.full
 def test_nobody_waits_for_what_is_made_or_for_ever(place, monkeypatch):
     first, other = Turn("one", lambda: False), Turn("two", lambda: False)
     assert first._file and other._file, "two things at once"

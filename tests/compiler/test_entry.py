@@ -283,6 +283,7 @@ def test_short_arrays_keep_the_gil(kind):
     assert f(np.ones(7)) == 0
 
 
+@pytest.mark.full
 def test_ten_thousand_calls_leave_no_references(kind):
     count = 10_000 if kind == "C" else 500
     f = scaled(result=((0, ~2), (0,)))

@@ -60,6 +60,7 @@ def test_a_warm_start_neither_imports_scipys_linear_algebra_nor_compiles_numbas_
     assert again == gradients and tuple(numbers) == RIGHT
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "spoiled",
     daily(

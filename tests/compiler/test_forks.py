@@ -88,6 +88,7 @@ def test_the_thread_that_forks_keeps_what_it_holds():
     assert os.waitpid(pid, 0)[1] == 0
 
 
+@pytest.mark.full
 def test_the_locks_of_cached_properties_are_open_in_a_child():
     """Python has one for all instances of a class until 3.12."""
     package = Path(nbgrad.__file__).parent

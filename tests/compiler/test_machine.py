@@ -149,6 +149,7 @@ def test_without_a_folder_it_is_compiled(fork, tmp_path):
     assert "not used" in only_warning(session)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
 def test_a_fork_while_another_thread_compiles(fork, tmp_path):
     code = (

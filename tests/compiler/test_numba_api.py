@@ -31,6 +31,7 @@ def imported(path: Path) -> set[str]:
     return {name for name in found if name.split(".")[0] in ("numba", "llvmlite")}
 
 
+@pytest.mark.full
 def test_private_pieces_are_imported_in_one_module():
     modules = {module for module in MODULES if not module.startswith(USERS)}
     modules.remove("compiler.numba_api")

@@ -30,6 +30,7 @@ def peak(f: Callable, *args) -> float:
     return most / (8 * SIZE)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "computed"), pairs([*STEPS_OF], [False, True], 4))
 def test_two_square_roots_are_kept(name: str, computed: bool):
     step = STEPS_OF[name]

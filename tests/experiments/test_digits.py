@@ -6,6 +6,7 @@ import pytest
 from nbgrad.experiments import digits
 
 
+@pytest.mark.full
 def test_the_default_run_reads_97_percent_of_the_held_out_digits():
     history = digits.train()
     assert len(history.steps) == digits.STEPS

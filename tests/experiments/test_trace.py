@@ -15,6 +15,7 @@ def errors(rows, *wanted):
     return np.array([row.error for row in rows if row[:3] == wanted])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("probes", ["rademacher", "gaussian", "orthogonal"])
 def test_hutch_pp_is_ahead_where_the_spectrum_decays(rows, probes):
     plain, better = (

@@ -70,6 +70,7 @@ def walk(state, a, n):
     return total
 
 
+@pytest.mark.full
 def test_draws_in_rounds():
     def plain(a):
         return walk.py_func(K, a, 6)

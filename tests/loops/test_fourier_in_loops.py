@@ -111,6 +111,7 @@ def test_every_transformation():
     assert np.allclose(slope(z), wanted)
 
 
+@pytest.mark.full
 def test_other_code_of_numba_calls_them():
     @numba.njit
     def used(z, x):

@@ -58,6 +58,7 @@ def last(x, r):
     return grown(x, r)[-1] + np.median(x)
 
 
+@pytest.mark.full
 def test_lines_of_called_functions_have_their_names():
     """Those of NumPy have the line of the call."""
     f = nbgrad.njit(last)

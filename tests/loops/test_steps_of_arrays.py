@@ -94,6 +94,7 @@ def test_gradients_are_those_of_a_loop_over_range(program):
     nbgrad.check_grads(lambda u, c: program(u, c, 9, "sqrt"), (U, 0.1), order=1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("program", daily([of_function, swapped], 1))
 def test_transformations(program):
     def f(u, schedule: str | None = "sqrt"):

@@ -16,6 +16,7 @@ def oscillator(t, y, mu):
     return np.stack([y[1], mu * (1.0 - y[0] ** 2) * y[1] - y[0]])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["RK45", pytest.param("Rosenbrock", marks=pytest.mark.full)])
 def test_gradients_have_the_same_bits(method):
     options: dict = {"t_eval": [1.0, 7.0, 20.0], "method": method, "rtol": 1e-9, "atol": 1e-9}

@@ -151,6 +151,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 def test_functions_of_a_script_are_the_same_in_the_worker(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)

@@ -213,6 +213,7 @@ def test_a_worker_with_other_versions_is_refused():
             parallel.map(root, [1.0], pool)
 
 
+@pytest.mark.full
 def test_a_straggler_is_named():
     for engine in ("threads", "processes"):
         with parallel.value_and_grad(mean_loss, engine, workers=2, compile=False) as vg:

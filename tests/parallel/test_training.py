@@ -44,6 +44,7 @@ def test_more_workers_than_rows():
     np.testing.assert_allclose(part.losses, whole.losses, rtol=1e-12)
 
 
+@pytest.mark.full
 def test_a_process_that_dies_leaves_the_last_checkpoint(tmp_path):
     """The error names the shard, and the training that goes on is the one that never stopped."""
     _, x, y = problem()

@@ -65,6 +65,7 @@ def test_gradients_are_the_same_inside():
     assert rows(p, "matmul") and rows(p, "sin")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fails", [False, True])
 def test_nothing_is_left_behind(fails):
     compiled = nbgrad.compile(lambda x: x * 2.0)

@@ -122,6 +122,7 @@ def test_compiled(row, dtype):
     check(row, dtype, "compiled")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(PLAIN_PYTHON, reason="starts itself")
 @pytest.mark.parametrize("part", daily(range(6), 1))
 def test_compiled_in_plain_python(part):

@@ -91,7 +91,7 @@ SMOOTH = [call for call in CALLS if "xn" not in call]
 
 
 @pytest.mark.filterwarnings("ignore::nbgrad.errors.ConstantWarning")  # of norm(v, 0)
-@pytest.mark.parametrize("call", daily(SMOOTH, len(SMOOTH) // 2))
+@pytest.mark.parametrize("call", daily(SMOOTH, len(SMOOTH) // 3))
 def test_gradients_are_those_of_differences(call, rng):
     f, names = function_of(call)
     check_in_a_plane(f, _data(names), rng, rtol=2e-6)

@@ -41,6 +41,7 @@ def test_a_call_of_the_user_is_the_line():
     assert os.path.samefile(seen[0].filename, __file__)
 
 
+@pytest.mark.full
 def test_what_is_deprecated_is_removed_in_time():
     """The release that a warning names has no such name any more."""
     now = _numbers(nbgrad.__version__)

@@ -181,6 +181,7 @@ result = [float(value), slope.tolist(), eager.tolist()]
 """
 
 
+@pytest.mark.full
 def test_machine_code_holds_no_address(tmp_path):
     """Another process loads it, where SciPy lies somewhere else."""
     first = run(CODE, NBGRAD_CACHE_DIR=str(tmp_path))

@@ -153,6 +153,7 @@ ROLLED: dict[str, Callable] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ROLLED)
 def test_many_rolls_of_one_array(name):
     rolled = ROLLED[name]

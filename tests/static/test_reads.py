@@ -200,7 +200,7 @@ def soon_native(monkeypatch):
     monkeypatch.setattr(guard, "FEW", 2)
 
 
-@pytest.mark.parametrize(("name", "mode"), pairs([*READS], [*MODES]))
+@pytest.mark.parametrize(("name", "mode"), pairs([*READS], [*MODES], 3))
 def test_what_changes_is_read_again(name, mode, soon_native):
     before, result, changes = READS[name]
     names = module(f"{before}\ndef f(x):\n return {result}")

@@ -26,7 +26,7 @@ import nbgrad
 from nbgrad import compile, grad, hessian, hvp, jvp, value_and_grad, vjp, vmap
 
 
-@pytest.mark.parametrize(("f", "transform"), pairs([*FUNCTIONS], [*TRANSFORMS], 3))
+@pytest.mark.parametrize(("f", "transform"), pairs([*FUNCTIONS], [*TRANSFORMS], 5))
 def test_a_compiled_function_runs_compiled_in_each_transformation(f, transform):
     runs_compiled(TRANSFORMS[transform], FUNCTIONS[f])
 

@@ -290,6 +290,7 @@ result = codes, len(wrong), nbgrad.get_threads(), sum(pool.pieces_run()) > 0
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_while_loops_run():
     """Children have helpers of their own, and the parent has its again."""

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from helpers.children import environment, run
 
 TABLE = """
@@ -122,6 +123,7 @@ def errors(plain: bool) -> dict[str, str]:
     return json.loads(answer.stdout)
 
 
+@pytest.mark.full
 def test_slots_that_are_unset_or_wrong_give_the_errors_of_python():
     native, plain = errors(False), errors(True)
     assert native == plain

@@ -79,6 +79,7 @@ def test_a_deep_chain_is_accumulated_reset_and_shown():
 STACK = 1024 * (256 if sys.version_info < (3, 13) else 1024)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("nodes", SIZES)
 def test_dropping_a_deep_chain_is_safe_on_a_small_stack(nodes):
     """In a child process: what fails here is the interpreter's stack."""
