@@ -1,6 +1,7 @@
 """Arguments of compiled functions: the key of a variant, and the inputs of its program."""
 
 import inspect
+import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
@@ -10,6 +11,8 @@ from ..core.symbols import Symbol, static_key
 from ..errors import ArgumentError, CompiledArgumentError
 from ..runtime.kinds import is_a
 from ..transforms import trees
+from ..transforms.reverse import grad, value_and_grad
+from ..transforms.transformed import Transformed
 from .entry.flatten import Leaf, Tree, aval_of, is_dynamic
 
 
@@ -144,6 +147,31 @@ def parameters_of(f: Callable) -> list[str]:
         return []
 
 
+def places_of(f: Callable) -> tuple[str, ...]:
+    """Return the names of the parameters of a plain function, in their order, which stand at the
+    same positions in its derivatives; none of other callables, which may tell positional arguments
+    from named ones."""
+    while is_a(f, Transformed) and f.make in (grad, value_and_grad):
+        f = f.function
+    if not is_a(f, types.FunctionType):
+        return ()
+    code = f.__code__
+    first = code.co_posonlyargcount
+    return ("",) * first + code.co_varnames[first : code.co_argcount]
+
+
+def at_places(args: Sequence, options: dict, names: Sequence[str]) -> tuple[list, dict] | None:
+    """Return the arguments with named ones at their positions, as far as those before are given;
+    None if there are none to move."""
+    moved, rest = list(args), options
+    for name in names[len(args) :]:
+        if name not in rest:
+            break
+        rest = rest.copy() if rest is options else rest
+        moved.append(rest.pop(name))
+    return None if rest is options else (moved, rest)
+
+
 def static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
     """Return the names and positions of static arguments."""
     names = [names] if isinstance(names, str) else list(names)
@@ -159,4 +187,7 @@ def static_names(f: Callable, names: Iterable[str]) -> set[int | str]:
     return {*names, *(parameters.index(name) for name in names)}
 
 
-__all__ = ["Arguments", "marked", "order_of", "parameters_of", "static_names", "unmarked"]
+__all__ = [
+    "Arguments", "at_places", "marked", "order_of", "parameters_of", "places_of", "static_names",
+    "unmarked",
+]  # fmt: skip

@@ -21,7 +21,7 @@ from ..errors import ArgumentTypeError, CompilationWarning, TraceError
 from ..runtime.lines import level_of_user
 from ..transforms import trees
 from ..transforms.transformed import Parameters, Result, Typed
-from .arguments import Arguments, parameters_of, static_names
+from .arguments import Arguments, at_places, parameters_of, places_of, static_names
 from .entry.flatten import Leaf, Tree, Unwritten
 from .entry.front import caller
 from .named import NoFormula, compiled, is_for
@@ -60,6 +60,7 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
         update_wrapper(self, f, assigned=("__module__", "__name__", "__doc__"), updated=())
         self._f = f
         self._gives = "out" not in parameters_of(f)
+        self._places = places_of(f)
         self._names = (
             (static_argnames,) if isinstance(static_argnames, str) else (*static_argnames,)
         )
@@ -138,6 +139,8 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
 
     def _call(self, args: tuple, options: dict) -> Tree:
         """Run any call."""
+        if options and (placed := at_places(args, options, self._places)) is not None:
+            return self(*placed[0], **placed[1])
         if self.inside is not None and not options:
             result = self.inside(args)
             if result is not NotImplemented:
@@ -182,6 +185,7 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
 
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """Return the variant for these arguments, and its inputs in order."""
+        args, options = at_places(args, options, self._places) or (args, options)
         return self._find_for(Arguments(args, options, self.static))
 
     def _find_for(self, arguments: Arguments) -> "tuple[Variant, list[Leaf]]":
