@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import functools
+import threading
 import warnings
 
 import numpy as np
@@ -405,3 +406,38 @@ def test_named_arguments_that_do_not_fit_are_pythons_errors(options, message):
             call(x, y, **options)
     with pytest.raises(TypeError, match="multiple values for argument 'k'"):
         f(x, y, 2.0, k=2.0)
+
+
+def test_callers_take_turns():
+    """Of calls with other kinds of arguments each is answered by its generated caller."""
+    factor = [2.0]
+    f = nbgrad.compile(lambda x, n: factor[0] * np.sum(np.sin(x)) * n)
+    x = np.arange(12.0)
+    calls = [(x, 2.0), (x[:5], 2.0), (x[::2], 2.0), (x.astype(np.float32), 2.0), (x, 2)]
+    for value in (2.0, 3.0, 5.0):
+        factor[0] = value
+        for _ in range(4):
+            for a, n in calls:
+                assert f(a, n) == pytest.approx(value * np.sum(np.sin(a)) * n, rel=1e-6)
+    made = dict(f._fronts)
+    assert len(made) >= 4
+    for a, n in calls:
+        f(a, n)
+    assert f._fronts == made
+
+
+def test_threads_call_with_different_shapes():
+    f, wrong = nbgrad.compile(lambda x: np.sum(np.sin(x))), []
+
+    def calls(n):
+        for k in range(400):
+            x = np.arange(float(n + k % 3))
+            if f(x) != pytest.approx(np.sum(np.sin(x))):
+                wrong.append(x)
+
+    threads = [threading.Thread(target=calls, args=(n,)) for n in (3, 4, 5, 6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
