@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.functions import mapped, name_of
 from ..core.primitive import shape_of
+from ..rules.layout import array as nested_array
 from ..runtime.kinds import is_a
 from .calls import complexly, has_complex, no_complex_rule
 from .pair import ComplexArray, joined, parts_of
@@ -100,8 +101,20 @@ def pad(array, pad_width, mode: Any = "constant", **options):
     return joined(*sides)
 
 
+@complexly(np.array)
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
+    """A new array from nested lists of numbers and arrays, complex ones among them."""
+    value = nested_array(object)
+    if value is object and copy:
+        value = np.copy(value)
+    value = value if dtype is None else value.astype(dtype)
+    return np.reshape(value, (1,) * (ndmin - value.ndim) + value.shape)
+
+
 @complexly(np.zeros_like, np.empty_like)
 def zeros_like(a, dtype=None, shape=None, **options):
+    if dtype is None and shape is None:
+        return joined(np.zeros_like(a.real), np.zeros_like(a.imag))
     return np.zeros(a.shape if shape is None else shape, dtype or a.dtype)
 
 

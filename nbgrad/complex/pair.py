@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
+from ..core.conversions import NESTED, PLAIN_PART
+from ..core.fillable import FILLABLE
 from ..core.functions import functions, of_ufunc
 from ..core.numpy_class import Pair
 from ..core.primitive import Aval, shape_of
@@ -67,6 +69,9 @@ def joined(real: Any, imag: Any) -> "ComplexArray":
         dtype = np.result_type(real.dtype, imag.dtype, np.float32)
         real, imag = (x if x.dtype == dtype else x.astype(dtype) for x in (real, imag))
     return ComplexArray(real, imag)
+
+
+functions["complex_of"] = joined
 
 
 def _like(x: Any, other: Any) -> Any:
@@ -266,6 +271,8 @@ class ComplexArray(Pair):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         for part, new in zip(self.parts, parts_of(value), strict=True):
+            if type(part) is np.ndarray and isinstance(new, Array):
+                raise ComplexError(f"{PLAIN_PART}{user_line()}", code="NB-CONVERT")
             part[index] = new
 
     @property
@@ -284,16 +291,16 @@ class ComplexArray(Pair):
             f"float(z) of a complex number: take z.real or np.abs(z){user_line()}", code="NB-REAL"
         )
 
-    def _lost(self, what: str) -> ComplexError:
+    def _lost(self, what: str, way: str = "keep z") -> ComplexError:
         return ComplexError(
-            f"{what}(z) of a complex array would lose the derivative: keep z, or use z.data for "
+            f"{what}(z) of a complex array would lose the derivative: {way}, or use z.data for "
             f"the plain numbers{user_line()}"
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        if all(type(x) is np.ndarray for x in self.parts):
+        if all(type(x) is np.ndarray or type(x) in FILLABLE for x in self.parts):
             return np.asarray(self.data, dtype)
-        raise self._lost("np.asarray")
+        raise self._lost("np.array", f"{NESTED}; keep z")
 
     def item(self, *index: int) -> complex:
         """One element as a Python complex number, without a derivative."""

@@ -27,6 +27,10 @@ _STORES = ("STORE_SUBSCR", "STORE_SLICE")
 SPACE = "`import nbgrad.numpy as np`"
 FILL = f"with {SPACE} plain arrays take tracked values, as np.zeros(shape, like=x) does"
 NESTED = f"{SPACE} takes them here, as np.array(nested, like=x) and np.stack do"
+PLAIN_PART = (
+    "a tracked value is written to a part of a complex array that is plain: start with "
+    "np.zeros(shape, complex, like=x), to which z can be added"
+)
 _FULL = f"np.full of {SPACE}, or np.full(shape, v, like=v), takes a tracked v"
 _DTYPE = "leave it out, as a tracked number is one, or write x.astype(dtype)"
 _WAYS = {
@@ -119,8 +123,8 @@ class Conversions:
     def __complex__(self) -> complex:
         self._require_open()
         way = (
-            "complex(x) would lose the derivative: x.astype(complex) stays tracked, x.data is the "
-            f"plain number{user_line()}"
+            f"complex(x) would lose the derivative: x.astype(complex) stays tracked; {FILL}; or "
+            f"use x.data for the plain number{user_line()}"
         )
         raise refused(coded(way, "NB-REAL"))
 

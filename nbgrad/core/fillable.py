@@ -23,6 +23,7 @@ from . import leaks, memory
 from .array import Array
 from .flat import Flat
 from .functions import functions, mapped
+from .numpy_class import Pair
 from .primitive import Proxy, Tracer
 from .steps import Strided
 
@@ -197,6 +198,7 @@ def highest(*values: Any) -> Any:
     for x in values:
         if type(x) in _PLAIN or (type(x) is list and _PLAIN.issuperset(map(type, x))):
             continue
+        x = x.parts if isinstance(x, Pair) else x
         found = highest(*x) if isinstance(x, (list, tuple)) else x
         if isinstance(found, Tracer) and (top is None or found.level > top.level):
             top = unfilled(found)

@@ -148,7 +148,8 @@ def symmetric_eigen(x, out, count, n, room):
     """For each symmetric matrix its eigenvalues, and below them its vectors in columns, behind the
     room, which may be 0."""
     for k in range(count):
-        w, v = shift(out, (room + k * (n + 1)) * n), shift(out, (room + k * (n + 1) + 1) * n)
+        w = shift(out, room + k * (n + 1) * n)
+        v = shift(w, n)
         fails = True
         if _transposed(shift(x, k * n * n), v, n, n):
             fails = _hermitian(v, w, n, 1)
@@ -162,9 +163,9 @@ def symmetric_eigen(x, out, count, n, room):
 @device
 def hermitian_eigen(x, out, count, n, room):
     """For each Hermitian matrix the planes of the values and the vectors, behind the room, which
-    has 2 n rows."""
+    has 2 n * n numbers."""
     for k in range(count):
-        re = shift(out, (room + 2 * k * (n + 1)) * n)
+        re = shift(out, room + 2 * k * (n + 1) * n)
         im, given = shift(re, (n + 1) * n), shift(x, 2 * k * n * n)
         fails = True
         if _woven(given, shift(given, n * n), out, n, n):
@@ -176,8 +177,8 @@ def hermitian_eigen(x, out, count, n, room):
 
 
 def room_of_eigen(n: int) -> int:
-    """The number of rows of scratch space: two matrices and the imaginary parts of the values."""
-    return 2 * n + 1
+    """The numbers of scratch space: two matrices and the imaginary parts of the values."""
+    return 2 * n * n + n
 
 
 @device
@@ -186,7 +187,8 @@ def eigen(x, out, count, n, room):
     Values are inf where one of them is complex."""
     vectors, imag = shift(out, n * n), shift(out, 2 * n * n)
     for k in range(count):
-        w, v = shift(out, (room + k * (n + 1)) * n), shift(out, (room + k * (n + 1) + 1) * n)
+        w = shift(out, room + k * (n + 1) * n)
+        v = shift(w, n)
         fails = True
         if _transposed(shift(x, k * n * n), out, n, n):
             fails = _real(out, w, imag, vectors, n)
@@ -202,8 +204,8 @@ def eigen(x, out, count, n, room):
 
 
 def room_of_complex_eigen(n: int) -> int:
-    """The number of rows of scratch space: two complex matrices and the values."""
-    return 4 * n + 2
+    """The numbers of scratch space: two complex matrices and the values."""
+    return 4 * n * n + 2 * n
 
 
 @device
@@ -211,7 +213,7 @@ def complex_eigen(x, out, count, n, room):
     """For each complex matrix the planes of the values and the vectors, behind the room."""
     vectors, values = shift(out, 2 * n * n), shift(out, 4 * n * n)
     for k in range(count):
-        re = shift(out, (room + 2 * k * (n + 1)) * n)
+        re = shift(out, room + 2 * k * (n + 1) * n)
         im, given = shift(re, (n + 1) * n), shift(x, 2 * k * n * n)
         fails = True
         if _woven(given, shift(given, n * n), out, n, n):
@@ -225,14 +227,9 @@ def complex_eigen(x, out, count, n, room):
 # -- singular values ------------------------------------------------------------------------------
 
 
-def _rows(numbers: int, columns: int) -> int:
-    return -(-numbers // max(columns, 1))
-
-
 def room_of_singular(m: int, n: int) -> int:
-    """The number of rows of scratch space: the matrix and its left vectors."""
-    k = min(m, n)
-    return _rows(m * n + m * k, k)
+    """The numbers of scratch space: the matrix and its left vectors."""
+    return m * n + m * min(m, n)
 
 
 @device
@@ -241,7 +238,7 @@ def singular(x, out, count, m, n, room):
     vectors in columns, behind the room."""
     r = min(m, n)
     for k in range(count):
-        _factor(shift(x, k * m * n), out, shift(out, (room + k * (m + 1 + n)) * r), m, n, r)
+        _factor(shift(x, k * m * n), out, shift(out, room + k * (m + 1 + n) * r), m, n, r)
 
 
 @device
@@ -256,9 +253,8 @@ def _factor(x, work, u, m, n, r):
 
 
 def room_of_pseudo_inverses(m: int, n: int) -> int:
-    """The number of rows of scratch space: that of singular values, and the factors."""
-    k = min(m, n)
-    return _rows((room_of_singular(m, n) + m + 1 + n) * k, m)
+    """The numbers of scratch space: those of singular values, and the factors."""
+    return room_of_singular(m, n) + (m + 1 + n) * min(m, n)
 
 
 @device
@@ -274,14 +270,13 @@ def pseudo_inverses(x, out, count, m, n, room):
             factor = 0.0 if s[c] <= least else 1.0 / s[c]
             for i in range(n):
                 v[i * r + c] *= factor
-        at = shift(out, (room + k * n) * m)
+        at = shift(out, room + k * n * m)
         multiplied(v, u, at, n, m, r, False, True, r, r, m, count)
 
 
 def room_of_complex_singular(m: int, n: int) -> int:
-    """The number of rows of scratch space: the matrix and the vectors of both sides."""
-    k = min(m, n)
-    return _rows(2 * (m * n + m * k + n * k), k)
+    """The numbers of scratch space: the matrix and the vectors of both sides."""
+    return 2 * (m * n + (m + n) * min(m, n))
 
 
 @device
@@ -293,7 +288,7 @@ def complex_singular(x, out, count, m, n, room):
     left = shift(out, 2 * m * n)
     right = shift(left, 2 * m * r)
     for k in range(count):
-        re = shift(out, room * r + 2 * k * rows)
+        re = shift(out, room + 2 * k * rows)
         im, given = shift(re, rows), shift(x, 2 * k * m * n)
         s = shift(re, m * r)
         fails = True

@@ -29,6 +29,13 @@ def _floats(x: np.ndarray) -> Any:
     return fillable(x) if x.dtype.kind == "f" else x
 
 
+def _fillable(x: np.ndarray) -> Any:
+    """A new plain array as one to which tracked values can be written. Complex ones are pairs."""
+    if x.dtype.kind == "c":
+        return functions["complex_of"](*(fillable(np.array(part)) for part in (x.real, x.imag)))
+    return fillable(x)
+
+
 def made(function: Callable) -> Callable:
     """Wrap a NumPy function that creates an array: it accepts tracked numbers, and tracked values
     can be written to its result."""
@@ -37,7 +44,8 @@ def made(function: Callable) -> Callable:
         forget_here()
         top = highest(*args, *options.values())
         if top is None or "like" in options:
-            return fillable(function(*args, **options))
+            found = function(*args, **options)
+            return _fillable(found) if function is np.full else fillable(found)
         if function is np.array and object in (*args[1:], options.get("dtype")):
             return _of_objects(args[0])
         if ("like", function) in functions:
@@ -45,7 +53,7 @@ def made(function: Callable) -> Callable:
         args = tuple([functions["given"](x) if isinstance(x, (list, tuple)) else x for x in args])
         return function(*args, **options)
 
-    return gate(function, own, fillable if function in _OF_SHAPES else None, HOME)
+    return gate(function, own, _fillable if function in _OF_SHAPES else None, HOME)
 
 
 class _Box:

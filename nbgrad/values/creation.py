@@ -14,6 +14,7 @@ import numpy as np
 from ..core.array import Array, functions, implements
 from ..core.functions import items_of, no_rule
 from ..core.memory import copied, make_mutable
+from ..core.numpy_class import Pair
 from ..core.primitive import shape_of
 from ..eager.plans import FunctionPlan
 from ..errors import ArgumentError, DtypeError, require_unmasked
@@ -83,6 +84,8 @@ def as_kind(like: Array, value: Any, dtype: Any = None) -> Any:
         if dtype is not None:
             return np.array(value)
         kind = FLOATS[0]
+    elif kind.char in "FD":
+        return functions["complex_of"](*(as_kind(like, part) for part in (value.real, value.imag)))
     elif kind.kind not in "fiub" or known(kind) != kind:
         raise DtypeError(
             f"like=x: an array of dtype {kind}: a tracked x makes arrays of float64 or float32"
@@ -177,6 +180,8 @@ def array(like, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=
     """A new array from nested lists of tracked and plain numbers and arrays."""
     require_order(order)
     value = _joined(object)
+    if isinstance(value, Pair):
+        return functions["complex"](np.array, (value, dtype), {"ndmin": ndmin}, None)
     if not isinstance(value, Array):
         plain = np.array(value, dtype, copy=copy, ndmin=ndmin)
         return as_kind(like, plain, dtype)
@@ -223,7 +228,7 @@ def _joined(nested: Any) -> Any:
     """An array of the items of nested lists if any is tracked; otherwise the argument itself."""
     if is_a(nested, np.ndarray) and nested.dtype == object:
         nested = nested.tolist()
-    if any(isinstance(item, Array) for item in items_of(nested)):
+    if any(isinstance(item, (Array, Pair)) for item in items_of(nested)):
         return layout.array(nested)
     require_unmasked(nested, "array")
     return nested

@@ -17,18 +17,16 @@ __all__ = ["complex_eig", "complex_eigh", "complex_svd", "eig", "eigh", "pinv", 
 def _called(
     graph: Any, symbol: Symbol, x: Any, function: Callable, sizes: tuple, room: int, parts: int = 1
 ) -> Any:
-    """The results for matrices of one or two planes; the function writes them behind rows of
-    scratch space."""
+    """The results for matrices of one or two planes; the function writes them behind `room` numbers
+    of scratch space."""
     shape = symbol.shape
     if not symbol.size:
         return graph.full(0.0, shape, symbol.dtype)
-    planes, rows, columns = math.prod(shape[:-2]), math.prod(shape[:-1]), shape[-1]
+    planes = math.prod(shape[:-2])
     x = graph.reshape(graph.cast(x, symbol.dtype), (planes, *x.shape[-2:]))
     sizes = (planes // parts, *sizes, room)
-    out = graph.call((room + rows, columns), symbol.dtype, (x,), function, sizes)
-    if room:
-        out = graph.view(out, [Axis(0, room, 1), Axis(1, 0, 1)], (rows, columns))
-    return graph.reshape(out, shape)
+    out = graph.call((room + symbol.size,), symbol.dtype, (x,), function, sizes)
+    return graph.reshape(graph.view(out, [Axis(0, room, 1)], (symbol.size,)), shape)
 
 
 def _require(graph: Any, symbol: Symbol, out: Any, row: int, condition: str, message: str) -> None:
@@ -55,7 +53,7 @@ def eigh(graph, symbol, x):
 
 def complex_eigh(graph, symbol, x):
     n = x.shape[-1]
-    out = _called(graph, symbol, x, lapack.hermitian_eigen, (n,), 2 * n, 2)
+    out = _called(graph, symbol, x, lapack.hermitian_eigen, (n,), 2 * n * n, 2)
     return _found(graph, symbol, out, 0, "eigenvalues")
 
 
