@@ -84,6 +84,7 @@ class Pair(NumPyClass):
     """The class of complex arrays, which are pairs of arrays."""
 
     __slots__ = ()
+    parts: tuple[Any, Any]
 
 
 refuse(NumPyClass)

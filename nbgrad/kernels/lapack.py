@@ -66,8 +66,8 @@ def _real(a, real, imag, vectors, n):
     """The parts of the eigenvalues of a real matrix, and its vectors in rows: of conjugate ones
     the real and the imaginary part. Whether LAPACK fails."""
     values, found = np.linalg.eig(a[: n * n].reshape(n, n).T)
-    real[:n], imag[:n] = values.real, values.imag
-    vectors[: n * n] = found.real.T.ravel()
+    real[:n], imag[:n] = np.real(values), np.imag(values)
+    vectors[: n * n] = np.real(found).T.ravel()
     return False
 
 

@@ -32,7 +32,9 @@ def _floats(x: np.ndarray) -> Any:
 def _fillable(x: np.ndarray) -> Any:
     """A new plain array as one to which tracked values can be written. Complex ones are pairs."""
     if x.dtype.kind == "c":
-        return functions["complex_of"](*(fillable(np.array(part)) for part in (x.real, x.imag)))
+        return functions["complex_of"](
+            *(fillable(np.array(part)) for part in (np.real(x), np.imag(x)))
+        )
     return fillable(x)
 
 

@@ -160,7 +160,7 @@ def places_of(f: Callable) -> tuple[str, ...]:
     return ("",) * first + code.co_varnames[first : code.co_argcount]
 
 
-def at_places(args: Sequence, options: dict, names: Sequence[str]) -> tuple[list, dict] | None:
+def at_places(args: Sequence, options: dict, names: Sequence[str]) -> tuple[tuple, dict] | None:
     """Return the arguments with named ones at their positions, as far as those before are given;
     None if there are none to move."""
     moved, rest = list(args), options
@@ -169,7 +169,7 @@ def at_places(args: Sequence, options: dict, names: Sequence[str]) -> tuple[list
             break
         rest = rest.copy() if rest is options else rest
         moved.append(rest.pop(name))
-    return None if rest is options else (moved, rest)
+    return None if rest is options else ((*moved,), rest)
 
 
 def static_names(f: Callable, names: Iterable[str]) -> set[int | str]:

@@ -143,7 +143,7 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
     def _call(self, args: tuple, options: dict) -> Tree:
         """Run any call."""
         if options and (placed := at_places(args, options, self._places)) is not None:
-            return self(*placed[0], **placed[1])
+            return self.func(*placed[0], **placed[1])
         if self.inside is not None and not options:
             result = self.inside(args)
             if result is not NotImplemented:
@@ -153,7 +153,7 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
             if front is not None and front is not self._front:  # that one handed the call on
                 self._front = front
                 self._answer(front)
-                return self(*args)
+                return self.func(*args)
         out = options.pop("out", None) if self._gives else None
         leaves, _ = trees.flatten((args, options) if options else list(args))
         if any(isinstance(leaf, Array) for leaf in leaves):
@@ -197,7 +197,8 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
 
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """Return the variant for these arguments, and its inputs in order."""
-        args, options = at_places(args, options, self._places) or (args, options)
+        placed = at_places(args, options, self._places)
+        args, options = (args, options) if placed is None else placed
         return self._find_for(Arguments(args, options, self.static))
 
     def _find_for(self, arguments: Arguments) -> "tuple[Variant, list[Leaf]]":

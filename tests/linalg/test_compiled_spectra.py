@@ -1,5 +1,7 @@
 """Eigenvalues and singular values in compiled programs: LAPACK's, of stacks, of all floats."""
 
+from typing import Any
+
 import numba
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ def matrices(shape, kind):
     return (x + 1j * RNG.normal(size=shape) if np.issubdtype(kind, complex) else x).astype(kind)
 
 
-def close_to(kind, n):
+def close_to(kind, n) -> Any:
     eps = float(np.finfo(kind).eps)
     return {"rtol": 100 * eps * max(n, 1), "atol": 100 * eps * max(n, 1)}
 

@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import threading
 import warnings
+from typing import Any, cast
 
 import numpy as np
 import optree
@@ -363,7 +364,7 @@ def spring(x, y, /, k, length=1.0, *, factor=1.0):
 
 def test_arguments_by_name_are_those_at_positions():
     """They share programs, and calls with them are answered by the generated caller."""
-    f, x, y = nbgrad.compile(spring), np.arange(3.0), np.ones(3)
+    f, x, y = cast(Any, nbgrad.compile(spring)), np.arange(3.0), np.ones(3)
     expected = spring(x, y, 2.0, 0.5)
     for _ in range(3):
         assert f(x, y, 2.0, 0.5) == f(x, y, length=0.5, k=2.0) == f(x, y, 2.0, length=0.5)
@@ -372,7 +373,7 @@ def test_arguments_by_name_are_those_at_positions():
     assert f.variant(x, y, k=2.0, length=0.5) is f.variant(x, y, 2.0, 0.5)
     assert f(x, y, k=2.0, factor=3.0) == pytest.approx(3 * spring(x, y, 2.0))
     assert f(x, y, 2.0, factor=3.0, length=0.5) == pytest.approx(3 * expected)
-    slope = nbgrad.compile(nbgrad.value_and_grad(spring, 2))
+    slope: Any = nbgrad.compile(nbgrad.value_and_grad(spring, 2))
     out = slope(x, y, k=2.0, length=0.5)
     assert out == slope(x, y, 2.0, 0.5)
     assert out[1] == pytest.approx(expected / 2.0)
@@ -399,7 +400,7 @@ def test_named_arguments_stay_named_for_functions_that_tell_them_apart():
     ],
 )
 def test_named_arguments_that_do_not_fit_are_pythons_errors(options, message):
-    f, x, y = nbgrad.compile(spring), np.arange(3.0), np.ones(3)
+    f, x, y = cast(Any, nbgrad.compile(spring)), np.arange(3.0), np.ones(3)
     f(x, y, 2.0)
     for call in (f, spring):
         with pytest.raises(TypeError, match=message):
