@@ -19,8 +19,9 @@ _ARRAY = (
     np.flipud, np.rot90, np.roll, np.take, np.take_along_axis, np.diagonal, np.diag, np.diagflat,
     np.trace, np.tril, np.triu, np.delete, np.resize, np.copy, np.round, np.around, np.fix,
     np.sum, np.nansum, np.mean, np.cumsum, np.split, np.array_split, np.hsplit, np.vsplit,
-    np.dsplit, np.unstack, np.fft.fftshift, np.fft.ifftshift, np.asarray, np.ascontiguousarray,
+    np.dsplit, np.fft.fftshift, np.fft.ifftshift, np.asarray, np.ascontiguousarray,
     np.atleast_1d, np.atleast_2d, np.atleast_3d, np.trim_zeros,
+    *([np.unstack] if hasattr(np, "unstack") else []),
 )  # fmt: skip
 _ARRAYS = (
     np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block,
@@ -53,10 +54,19 @@ def _joined(real: Any, imag: Any) -> Any:
     return joined(real, imag)
 
 
+def _parameters_of(function: Callable) -> list[inspect.Parameter]:
+    """Those of a function; NumPy before 2.4 does not tell those of np.asarray and its kind."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return [inspect.Parameter(name, kind) for name in ("a", "dtype")]
+
+
 def by_parts(function: Callable, names: tuple[str, ...] | None = None) -> Callable:
     """The function of complex arrays that is `function` of both parts. `names` are its parameters
     that hold numbers; by default the first, and all that are given in its place."""
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters = _parameters_of(function)
     first = parameters[0]
     variadic = first.kind is inspect.Parameter.VAR_POSITIONAL
 

@@ -98,8 +98,7 @@ class ComplexArray(Pair):
 
     __slots__ = ("__weakref__", "aval", "parts")
     __array_priority__ = 1100.0
-    views = None
-    origin = None
+    views = origin = None
     is_batch = False
 
     def __init__(self, real: Any, imag: Any):
@@ -267,7 +266,8 @@ class ComplexArray(Pair):
         return self._by_parts("astype", np.float32 if dtype.itemsize == 8 else np.float64)
 
     def __getitem__(self, index: Any) -> "ComplexArray":
-        return ComplexArray(*(_as_array(x[index]) for x in self.parts))
+        parts = [x[index] for x in self.parts]
+        return ComplexArray(*(np.asarray(x) if is_a(x, np.generic) else x for x in parts))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         for part, new in zip(self.parts, parts_of(value), strict=True):
@@ -284,12 +284,13 @@ class ComplexArray(Pair):
         return bool((self.parts[0] != 0) | (self.parts[1] != 0))
 
     def __complex__(self) -> complex:
-        raise self._lost("complex")
+        if any(isinstance(x, Array) for x in self.parts):
+            raise self._lost("complex")
+        return complex(self.data)
 
     def __float__(self) -> float:
-        raise ComplexError(
-            f"float(z) of a complex number: take z.real or np.abs(z){user_line()}", code="NB-REAL"
-        )
+        way = "float(z) of a complex number: take z.real or np.abs(z)"
+        raise ComplexError(f"{way}{user_line()}", code="NB-REAL")
 
     def _lost(self, what: str, way: str = "keep z") -> ComplexError:
         return ComplexError(
@@ -323,6 +324,9 @@ class ComplexArray(Pair):
     def __hash__(self) -> int:
         return id(self)
 
+    def __reduce__(self) -> tuple:
+        return ComplexArray, self.parts
+
     def __getattr__(self, name: str) -> Any:
         if name in ("children", "parents"):
             raise MissingAttribute(f"a complex array has no {name}: see those of z.real and z.imag")
@@ -344,7 +348,3 @@ class ComplexArray(Pair):
 
     def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
         return call(func, args, kwargs)
-
-
-def _as_array(x: Any) -> Any:
-    return np.asarray(x) if is_a(x, np.generic) else x

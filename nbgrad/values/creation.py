@@ -74,8 +74,8 @@ def as_kind(like: Array, value: Any, dtype: Any = None) -> Any:
     """Convert an array to the kind and level of `like`, or to its own level if that is higher.
 
     Integers and bools become float64, as tracked arrays hold floats. They are returned as a plain
-    array if `dtype` asks for them, and keep their dtype if `like` holds integers or bools. Raises
-    TypeError for complex numbers and floats other than float64 and float32.
+    array if `dtype` asks for them, and keep their dtype if `like` holds integers or bools. Complex
+    arrays become pairs. Raises TypeError for floats other than float64 and float32.
     """
     if isinstance(value, Array):
         return like.constant(value) if value.level < like.level else value

@@ -159,8 +159,10 @@ def test_dtypes():
     ):
         assert type(made) is np.ndarray
         assert made.dtype.kind in "ib"
-    with pytest.raises(TypeError, match="complex128: a tracked x makes arrays of float64 or"):
-        np.zeros(3, complex, like=x)
+    assert np.zeros(3, complex, like=x).dtype == np.complex128
+    assert np.ones(3, np.complex64, like=x).dtype == np.complex64
+    with pytest.raises(TypeError, match="float16: a tracked x makes arrays of float64 or"):
+        np.zeros(3, np.float16, like=x)
 
 
 def test_what_makes_no_array_is_refused():
