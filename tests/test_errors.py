@@ -278,8 +278,9 @@ UNTRACKED = [
     ("int(s)", INT),
     (
         "complex(s)",
-        "complex(x) would lose the derivative: x.astype(complex) stays tracked, "
-        "x.data is the plain number",
+        "complex(x) would lose the derivative: x.astype(complex) stays tracked; with `import "
+        "nbgrad.numpy as np` plain arrays take tracked values, as np.zeros(shape, like=x) does; or "
+        "use x.data for the plain number",
     ),
 ]
 GRAPH = [
