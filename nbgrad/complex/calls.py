@@ -12,14 +12,19 @@ from ..rules.linalg.widened import ComplexResult
 from ..runtime.kinds import is_a
 
 __all__ = [
-    "COMPLEX_OF", "binary", "call", "complexly", "has_complex", "is_complex", "method_of",
-    "no_complex_rule", "plain_join", "rules", "written",
+    "COMPLEX_OF", "PLAIN_PART", "binary", "call", "complexly", "has_complex", "is_complex",
+    "method_of", "no_complex_rule", "plain_join", "rules", "written",
 ]  # fmt: skip
 
 COMPLEX_OF = {
     np.dtype(np.float64): np.dtype(np.complex128),
     np.dtype(np.float32): np.dtype(np.complex64),
 }
+
+PLAIN_PART = (
+    "a tracked value is written to a part of a complex array that is plain: start with "
+    "np.zeros(shape, complex, like=x), to which z can be added"
+)
 
 rules: dict[Any, Callable] = {}
 """NumPy's functions and ufuncs, and what they do with complex arrays."""

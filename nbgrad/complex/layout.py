@@ -55,7 +55,7 @@ def _joined(real: Any, imag: Any) -> Any:
 
 
 def _parameters_of(function: Callable) -> list[inspect.Parameter]:
-    """Those of a function; NumPy before 2.4 does not tell those of np.asarray and its kind."""
+    """The parameters of a function. Old versions of NumPy have no signature of np.asarray."""
     try:
         return list(inspect.signature(function).parameters.values())
     except ValueError:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.array import Array
-from ..core.conversions import NESTED, PLAIN_PART
+from ..core.conversions import NESTED
 from ..core.fillable import FILLABLE
 from ..core.functions import functions, of_ufunc
 from ..core.numpy_class import Pair
@@ -17,6 +17,7 @@ from ..runtime.lines import user_line
 from .at import At
 from .calls import (
     COMPLEX_OF,
+    PLAIN_PART,
     binary,
     call,
     has_complex,
@@ -293,10 +294,8 @@ class ComplexArray(Pair):
         raise ComplexError(f"{way}{user_line()}", code="NB-REAL")
 
     def _lost(self, what: str, way: str = "keep z") -> ComplexError:
-        return ComplexError(
-            f"{what}(z) of a complex array would lose the derivative: {way}, or use z.data for "
-            f"the plain numbers{user_line()}"
-        )
+        text = f"{what}(z) of a complex array would lose the derivative: {way}, or use z.data for"
+        return ComplexError(f"{text} the plain numbers{user_line()}")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         if all(type(x) is np.ndarray or type(x) in FILLABLE for x in self.parts):

@@ -27,10 +27,6 @@ _STORES = ("STORE_SUBSCR", "STORE_SLICE")
 SPACE = "`import nbgrad.numpy as np`"
 FILL = f"with {SPACE} plain arrays take tracked values, as np.zeros(shape, like=x) does"
 NESTED = f"{SPACE} takes them here, as np.array(nested, like=x) and np.stack do"
-PLAIN_PART = (
-    "a tracked value is written to a part of a complex array that is plain: start with "
-    "np.zeros(shape, complex, like=x), to which z can be added"
-)
 _FULL = f"np.full of {SPACE}, or np.full(shape, v, like=v), takes a tracked v"
 _DTYPE = "leave it out, as a tracked number is one, or write x.astype(dtype)"
 _WAYS = {

@@ -1,9 +1,9 @@
 """Eigenvalues and singular values by LAPACK, which is that of SciPy: on pointers, for compiled
 programs.
 
-LAPACK counts columns first, so it sees each matrix transposed. Complex matrices come as two planes,
-and are handed on with real and imaginary parts side by side. Where an element is not finite or
-LAPACK fails, the values are nan.
+LAPACK stores matrices by columns, so it sees each matrix transposed. Complex matrices are given as
+two planes, of real and of imaginary parts, which are interleaved for LAPACK. The values are nan if
+an element is not finite or if LAPACK fails.
 """
 
 import numpy as np
@@ -298,14 +298,7 @@ def complex_singular(x, out, count, m, n, room):
             _fill(s, np.nan, r)
         _fill(shift(im, m * r), 0.0, r)
         _unwoven(left, re, im, r, m, 1.0)
-        _planes(right, shift(re, (m + 1) * r), shift(im, (m + 1) * r), n * r)
-
-
-@device
-def _planes(x, re, im, n):
-    """The planes of the conjugates."""
-    for i in range(n):
-        re[i], im[i] = x[2 * i], -x[2 * i + 1]
+        _unwoven(right, shift(re, (m + 1) * r), shift(im, (m + 1) * r), n * r, 1, -1.0)
 
 
 BY_LAPACK = frozenset(

@@ -3,8 +3,8 @@
 The matrix is given by compressed columns. They are eliminated in a given order, each by those
 before it that reach it in the graph of L (Gilbert and Peierls, Sparse partial pivoting in time
 proportional to arithmetic operations, SIAM J. Sci. Stat. Comput. 9 (1988)). The pivot is the
-largest element of the column, or the diagonal element if it is nearly as large. What remains of the
-last columns is usually dense, and is factored as a dense matrix.
+largest element of the column, or the diagonal element if that is nearly as large. The last columns
+usually fill up, and are factored as a dense matrix.
 
 Numbers and positions of the factors are floats in one array:
 

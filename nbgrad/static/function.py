@@ -120,6 +120,7 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
 
     def variant(self, *args: Any, **options: Any) -> "Variant":
         """Return the variant for arguments like these examples, compiled if necessary."""
+        args, options = at_places(args, options, self._places) or (args, options)
         return self._find(args, options)[0]
 
     @property
@@ -197,8 +198,6 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
 
     def _find(self, args: tuple, options: dict) -> "tuple[Variant, list[Leaf]]":
         """Return the variant for these arguments, and its inputs in order."""
-        placed = at_places(args, options, self._places)
-        args, options = (args, options) if placed is None else placed
         return self._find_for(Arguments(args, options, self.static))
 
     def _find_for(self, arguments: Arguments) -> "tuple[Variant, list[Leaf]]":
@@ -309,7 +308,7 @@ class StaticFunction(Typed[Parameters, Result], partial, Wrapper, OfOnlyVariant)
 
 
 def _kinds_of(args: tuple) -> tuple:
-    """What tells calls apart for which there are different callers, as far as it is found fast."""
+    """The shapes, dtypes and types of arguments, by which generated callers are looked up."""
     return tuple(
         [(x.shape, x.dtype, x.flags.c_contiguous) if type(x) is np.ndarray else type(x)
          for x in args]
@@ -317,6 +316,6 @@ def _kinds_of(args: tuple) -> tuple:
 
 
 def _kind_of(leaf: object) -> object:
-    """What a generated caller tells apart and a variant does not: the class of an argument, and
-    whether an array is contiguous."""
+    """The class of an argument, and whether an array is contiguous. A generated caller depends on
+    these, a variant does not."""
     return (np.ndarray, leaf.flags.c_contiguous) if type(leaf) is np.ndarray else type(leaf)

@@ -181,7 +181,8 @@ def array(like, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=
     require_order(order)
     value = _joined(object)
     if isinstance(value, Pair):
-        return functions["complex"](np.array, (value, dtype), {"ndmin": ndmin}, None)
+        options = {"copy": copy and value is object, "ndmin": ndmin}
+        return functions["complex"](np.array, (value, dtype), options, None)
     if not isinstance(value, Array):
         plain = np.array(value, dtype, copy=copy, ndmin=ndmin)
         return as_kind(like, plain, dtype)

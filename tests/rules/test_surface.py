@@ -127,7 +127,7 @@ def test_shapes_by_value_are_refused_for_samples(call):
 # -- compiled -------------------------------------------------------------------------------------
 
 EAGER_ONLY = {"np.linalg.lstsq", "np.polyfit", "np.frexp", "np.nextafter"}
-"""What some arguments of are computed by Python functions."""
+"""Functions that are eager only for some of their arguments."""
 
 
 def _weighted(f, args, rng):

@@ -59,7 +59,8 @@ def _ends(axis: Axis, shape: tuple) -> tuple[int, int]:
 def seen_part(
     graph: Any, value: Concat | Pad, axes: Sequence[Axis], shape: tuple
 ) -> Value | None:  # fmt: skip
-    """What a view sees, if that is one part of a `Concat`, or of a `Pad` the block or zeros."""
+    """The one part of a `Concat`, or the block or the zeros of a `Pad`, if a view sees nothing
+    else; None if it does."""
     if isinstance(value, Concat):
         found = _part(value, axes[value.axis], shape)
         if found is None:
