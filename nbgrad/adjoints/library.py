@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..ir.library import DFT, FOURIER, HALF_TO_REAL, PRODUCT, REAL_TO_HALF
+from ..errors import LoopError
+from ..ir.library import CONSTANT, DFT, FOURIER, HALF_TO_REAL, PRODUCT, REAL_TO_HALF
 from ..ir.statements import Address, Call, For, Literal
 from ..ir.walk import with_inner
 
@@ -42,7 +43,7 @@ def tangents_of_call(call: Call, dot: Shadow) -> list[Call]:
 
 def call_without(call: Call, buffers: Collection[Any]) -> Call | None:
     """The call without results in these buffers; None for one that has no others."""
-    if call.function == PRODUCT:
+    if call.function in (CONSTANT, PRODUCT):
         return None if call.arguments[0].buffer in buffers else call
     found = _transform(*_parts(call.arguments, lambda x: None if x in buffers else x))
     return found[0] if found else None
@@ -119,7 +120,19 @@ def _transform(parts: Sequence[Address | None], rest: Sequence[Any]) -> list[Cal
     return [Call(FOURIER, (*given, Literal(present, kind.dtype), *rest))]
 
 
+# -- constants ------------------------------------------------------------------------------------
+
+
+def _of_constant(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
+    """None: what a constant is computed from has no derivative."""
+    result, source = arguments[:2]
+    if _of(result, shadow) is not None and _of(source, shadow) is not None:
+        raise LoopError("a kernel for matrices has no derivative in compiled loops")
+    return []
+
+
 _OF = {
+    CONSTANT: (_of_constant, _of_constant),
     PRODUCT: (_adjoints_of_product, _tangents_of_product),
     FOURIER: (_adjoints_of_transform, _tangents_of_transform),
 }

@@ -173,7 +173,7 @@ class Sweeps:
         if isinstance(statement, For) and loop.leave is None:
             words = self._nest(loop, place, made, lambda name: name, self._record.reserve)
             at, here = self._round(loop, words, statement.axis, statement.start)
-            whole = replace(statement, body=(*at, *self._forward(loop.body, here)))
+            whole = replace(statement, body=(*at, *self._forward(loop.body, here)), call=None)
             return [*made, *self._pieces.forward(loop, whole, self._nests.records(loop, here))]
         loop.rounds = self._new("rounds")
         self.declared.append(Variable(loop.rounds, literal(0, INT), INT))

@@ -4,7 +4,9 @@ The front end writes a product of matrices, or a Fourier transform, as a nest of
 outermost loop holds the call that does the same: all analyses read the loops, and code is the call.
 """
 
-__all__ = ["DFT", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF"]
+__all__ = [
+    "CONSTANT", "DFT", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF",
+]  # fmt: skip
 
 PRODUCT = "product"
 """c += a @ b. The arguments are addresses of c, a and b, the sizes m, n and k, and for each matrix
@@ -16,7 +18,11 @@ The arguments are the addresses of the real and the imaginary parts of y and of 
 four there are (bits, the first one is 1), the kind, rows, n, inner, the weight of those numbers of
 half a spectrum that stand for two, and 1, or 0 where y is set. Another address stands for a part
 that there is not."""
-LIBRARY = frozenset([PRODUCT, FOURIER])
+CONSTANT = "constant"
+"""A kernel whose result is a constant for all derivatives, which other statements may add. The
+arguments are addresses of the result and of the array that is read, the kernel's number in
+`loops/library.py: CONSTANTS`, and its sizes."""
+LIBRARY = frozenset([PRODUCT, FOURIER, CONSTANT])
 
 DFT, REAL_TO_HALF, HALF_TO_REAL = range(3)
 """Kinds of transforms: complex, from real numbers to the first half of the spectrum, and back."""

@@ -247,7 +247,7 @@ def quotient(a: int, b: int) -> int:
         exact: Terms = {}
         for mine, c in terms_of(a).items():
             rest = list(mine)
-            fits = c % d == 0
+            fits = c % d == 0 or not (mine or product)  # (2 n + 1) // 2 is n
             for name in product:
                 fits = fits and name in rest
                 if fits:

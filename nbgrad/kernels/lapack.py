@@ -301,8 +301,8 @@ def complex_singular(x, out, count, m, n, room):
         _unwoven(right, shift(re, (m + 1) * r), shift(im, (m + 1) * r), n * r, 1, -1.0)
 
 
-BY_LAPACK = frozenset(
-    [symmetric_eigen, hermitian_eigen, eigen, complex_eigen, singular, pseudo_inverses,
-     complex_singular]
+BY_LAPACK = (
+    symmetric_eigen, hermitian_eigen, eigen, complex_eigen, singular, pseudo_inverses,
+    complex_singular,
 )  # fmt: skip
 """The functions here."""

@@ -158,3 +158,10 @@ def collapse(shapes: tuple[Shape, ...], out: Shape) -> tuple[list[Pattern], int,
         (False, False): "number",
     }
     return [names[pair] for pair in zip(rows_of, columns_of, strict=True)], rows, columns
+
+
+def lower_triangle(rows: Any, columns: Any = None, k: int = 0, dtype: Any = float) -> np.ndarray:
+    """`np.tri`, which chooses the dtypes of its indices by comparing lengths: a condition for each
+    comparison if these are named."""
+    columns = rows if columns is None else columns
+    return (np.arange(rows)[:, None] + k >= np.arange(columns)).astype(dtype)

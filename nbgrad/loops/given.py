@@ -1,17 +1,45 @@
 """The arguments of a call that is recorded: what stands for arrays and for lengths."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..compiler.front.arrays import in_memory, shape_of
+from ..compiler.front.complex_calls import has_complex, part_of
 from ..compiler.front.elementwise import dtype_of_elements
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
-from ..compiler.front.values import Array, Known, Lazy, NamedTuple, Number, Slice, Value
+from ..compiler.front.values import Array, Complex, Known, Lazy, Number, Slice, Value
+from ..compiler.front.values import NamedTuple as NamedTupleValue
+from ..complex.pair import ComplexArray, joined
 from ..core.primitive import Aval
 from ..ir.statements import Literal
 
-__all__ = ["Given"]
+__all__ = ["Given", "RealImag", "apart"]
+
+
+class RealImag(NamedTuple):
+    """The parts of a complex result."""
+
+    real: Any
+    imag: Any
+
+
+def apart(result: Any) -> Any:
+    """The result of a call, with the parts of complex arrays in it."""
+    if type(result) is ComplexArray:
+        return RealImag(*result.parts)
+    if type(result) in (list, tuple):
+        return type(result)(map(apart, result))
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*map(apart, result))
+    return result
+
+
+_unlike = count()
+_TOLD = (bool, int, float, complex, str, type(None), type, np.dtype)
 
 
 class Given:
@@ -24,6 +52,7 @@ class Given:
         self.leaves: list[Any] = []
         self.sizes: dict[str, Number] = {}  # integers that are arguments, and lengths
         self.axes: dict[str, int] = {}  # of these, counted from the last one
+        self._told: list[str] = []  # what the parts are, but for names
         self._tree = (
             [self._part(x) for x in operands],
             {k: self._part(x) for k, x in named.items()},
@@ -35,13 +64,32 @@ class Given:
                     self.sizes[str(n.operand)] = n
                     self.axes.setdefault(str(n.operand), axis)
 
+    @property
+    def key(self) -> tuple:
+        """What the recorded program depends on, but for the names of lengths."""
+        places = {name: f"[{i}]" for i, name in enumerate(self.sizes)}
+        shapes = [
+            tuple(places.get(str(n.operand), str(n.operand)) for n in shape_of(x))
+            for x in self.leaves
+        ]
+        dtypes = [str(dtype_of_elements(self._emit, x)) for x in self.leaves]
+        return (*self._told, *self._tree[1], *shapes, *dtypes, *self.axes.values())
+
     def _part(self, value: Any) -> Any:
         """A part of the arguments: a function of what stands for the leaves and for the sizes."""
+        kind = value.value if isinstance(value, Known) else ""
+        self._told.append(f"{type(value).__name__} {type(kind).__name__} {kind!r}")
         if isinstance(value, Known):
+            if not isinstance(kind, _TOLD):
+                self._told.append(str(next(_unlike)))  # of which the text may not tell everything
             return lambda leaves, sizes: value.value
+        if has_complex(value) and (isinstance(value, Complex) or not isinstance(value, tuple)):
+            sides = [self._part(part_of(self._emit, value, i)) for i in range(2)]
+            return lambda leaves, sizes: joined(*(side(leaves, sizes) for side in sides))
         if isinstance(value, tuple):
+            self._told.append(str(len(value)))
             parts = [self._part(x) for x in value]
-            if isinstance(value, NamedTuple):
+            if isinstance(value, NamedTupleValue):
                 raise Unsupported("a named tuple as an argument")
             make: Any = list if _has_runtime(value) else tuple
             return lambda leaves, sizes: make([part(leaves, sizes) for part in parts])
@@ -52,6 +100,7 @@ class Given:
         if isinstance(value, Number) and value.dtype.kind in "iu" and value.natural:
             name = str(value.operand)
             self.sizes[name], self.axes[name] = value, -1
+            self._told.append(f"[{list(self.sizes).index(name)}]")
             return lambda leaves, sizes: sizes[name]
         if isinstance(value, (Number, Array, Lazy)):
             place = len(self.leaves)

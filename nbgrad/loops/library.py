@@ -1,6 +1,6 @@
 """Calls of library functions in functions of loops."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -9,18 +9,51 @@ import numpy as np
 
 from ..adjoints.build import INT, buffers_of
 from ..adjoints.library import SIZES, with_calls
+from ..compiler.front.arrays import assign, count_of, nest, position_of
+from ..compiler.front.emit import FunctionBuilder, address_of
 from ..compiler.front.functions import function_of
-from ..ir.library import FOURIER, LIBRARY
+from ..compiler.front.values import KNOWN_1, Array, Known, Value
+from ..ir.library import CONSTANT, FOURIER, LIBRARY
+from ..ir.reductions import SUM
 from ..ir.statements import Call, For, Function, Literal, New, Pointer, Store
 from ..ir.walk import walk, with_inner
+from ..kernels import systems
+from ..kernels.complex_factors import complex_choleskied
 from ..kernels.fourier_plans import added_transform  # whose symbol stored code asks for
+from ..kernels.lapack import BY_LAPACK
 
-__all__ = ["with_library"]
+__all__ = ["CONSTANTS", "add_constant", "with_library"]
+
+CONSTANTS = (
+    *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.choleskied,
+    complex_choleskied,
+)  # fmt: skip
+"""Kernels whose results are constants for all derivatives: `expanded.py` adds what has them."""
 
 
 def with_library(function: Function) -> Function:
     """The function with library functions for the products of matrices in it."""
     return replace(function, body=_changed(with_calls(function.body)))
+
+
+def add_constant(
+    emit: FunctionBuilder, kernel: Callable, result: Array, source: Array, sizes: Sequence[Value]
+) -> None:
+    """A call of a kernel of `CONSTANTS` for arrays in memory. The loops say what it reads, and that
+    it adds to a result that was 0: a sum, whose terms have no old values that are to be kept."""
+    dtype = result.place.dtype
+    assign(emit, result, Known(0))
+    counts = [emit.typed(count_of(emit, x.shape)) for x in (result, source)]
+    with nest(emit, counts) as (i, k):
+        element = emit.load(source.place, position_of(emit, [KNOWN_1], [k]))
+        at = result.place.at.plus(position_of(emit, [KNOWN_1], [i]))
+        emit.add(Store(result.place.buffer, at, element.operand, dtype, SUM))
+    addresses = [address_of(x.place) for x in (result, source)]
+    number = Literal(CONSTANTS.index(kernel), INT)
+    numbers = [emit.cast(x, INT).operand for x in sizes]
+    loop = emit.body[-1]
+    assert isinstance(loop, For)
+    emit.body[-1] = replace(loop, call=Call(CONSTANT, (*addresses, number, *numbers)))
 
 
 def _changed(body: Any) -> tuple:
@@ -75,6 +108,10 @@ def _statement(each: Any) -> Any:
     dtype = each.pointers[0].dtype
     if each.function == FOURIER:
         return replace(each, function=_transform(dtype))
+    if each.function == CONSTANT:
+        out, x, number, *sizes = each.arguments
+        function = _kernel(dtype, number.number, len(sizes))
+        return replace(each, function=function, arguments=(x, out, *sizes))
     return replace(each, function=_product(dtype, len(each.arguments)))
 
 
@@ -90,4 +127,10 @@ def _product(dtype: np.dtype, count: int) -> Function:
 @cache
 def _transform(dtype: np.dtype) -> Function:
     found = function_of(added_transform, (*[Pointer(dtype)] * 4, *[INT] * 7))
+    return replace(found, attributes=found.attributes | {"noalias", "noinline"})
+
+
+@cache
+def _kernel(dtype: np.dtype, number: int, sizes: int) -> Function:
+    found = function_of(CONSTANTS[number], (*[Pointer(dtype)] * 2, *[INT] * sizes))
     return replace(found, attributes=found.attributes | {"noalias", "noinline"})

@@ -43,6 +43,7 @@ from ..static.lower.values import (
     View,
     topological,
 )
+from .library import CONSTANTS, add_constant
 
 __all__ = ["Writer"]
 
@@ -313,8 +314,12 @@ class Writer:
 
     def _call(self, value: DeviceCall) -> Array:
         result = self._new(value)
-        places = [self._place(x) for x in value.args]
         sizes = [self.size(n) for n in value.sizes]
+        if value.function in CONSTANTS:
+            source = flattened_array(self._emit, self._known[value.args[0]])
+            add_constant(self._emit, value.function, result, source, sizes)
+            return result
+        places = [self._place(x) for x in value.args]
         if not hasattr(value.function, "maker"):
             call(self._emit, value.function, [*places, result.place, *sizes])
             return result

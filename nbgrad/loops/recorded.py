@@ -19,6 +19,8 @@ from ..compiler.front.complex_calls import has_complex
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import DOUBLE, INT, Array, Known, Method, Number, Value, rebuilt
+from ..complex.calls import rules
+from ..complex.pair import ComplexArray
 from ..core.array import functions
 from .given import Given
 
@@ -34,11 +36,14 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
     if function is np.reshape or getattr(function, "name", "") == "reshape":
         return None  # whether it copies depends on the memory
     if isinstance(function, Method):
-        is_recorded = is_array(function.holder) and not has_complex(function.holder)
-        return _called if is_recorded and not any(map(has_complex, operands)) else None
+        if any(map(has_complex, (function.holder, *operands))):
+            return _called if hasattr(ComplexArray, function.name) else None
+        return _called if is_array(function.holder) else None
     every = [*operands, *named.values()]
-    if not any(map(_has_array, every)) or any(map(has_complex, every)):
+    if not any(map(_has_array, every)):
         return None
+    if any(map(has_complex, every)):
+        return _called if function in rules else None
     home = str(getattr(function, "__module__", None) or "")
     if f"{home}.".startswith("nbgrad.random."):
         return _drawn
@@ -62,8 +67,9 @@ def _called(
     from .variant_calls import chosen
     from .variants import variants_of
 
+    same: Any = function
     if isinstance(function, Method):
-        name = function.name
+        same = name = function.name
         operands = [function.holder, *operands]
         function = lambda x, *rest, **options: getattr(x, name)(*rest, **options)  # noqa: E731
         function.__name__ = name
@@ -75,7 +81,7 @@ def _called(
     given = Given(emit, operands, named)
     if len(given.axes) > _MOST_LENGTHS:
         raise Unsupported(f"{function.__name__} of arrays of {len(given.axes)} lengths")
-    found = chosen(emit, variants_of(function, given), given)
+    found = chosen(emit, variants_of(function, given, same), given)
     if first is None:
         return found
     assign(emit, first, found)

@@ -10,10 +10,11 @@ import numpy as np
 from ..compiler.front.arrays import assign, fresh, in_memory, lazy, require
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
-from ..compiler.front.values import INT, Array, Known, Number, Value, named_tuple
+from ..compiler.front.transforms import Parts, joined
+from ..compiler.front.values import INT, Array, Complex, Known, Number, Value, named_tuple
 from ..errors import coded
 from ..ir.statements import If, Raise
-from .given import Given
+from .given import Given, RealImag
 from .lowered import Writer
 from .variants import Variant, told
 
@@ -31,7 +32,7 @@ def chosen(emit: FunctionBuilder, variants: Sequence[Variant], given: Given) -> 
         only, holds = variants[0], conditions[0]
         if holds is not None:
             require(emit, holds, _of_others(variants))
-        return _tree(only.program.rebuild([_Leaf(x) for x in _written(emit, only, given)]))
+        return _tree(emit, only.program.rebuild([_Leaf(x) for x in _written(emit, only, given)]))
     ranks = {tuple((len(x.shape), x.dtype) for x in each.outputs) for each in variants}
     if len(ranks) > 1:
         raise Unsupported(_of_others(variants))
@@ -52,7 +53,7 @@ def chosen(emit: FunctionBuilder, variants: Sequence[Variant], given: Given) -> 
                     emit.accumulate(result, found)
         otherwise = body if holds is None else [If(holds.operand, tuple(body), tuple(otherwise))]
     emit.body += otherwise
-    return _tree(first.program.rebuild([_Leaf(emit.settled(x)) for x in results]))
+    return _tree(emit, first.program.rebuild([_Leaf(emit.settled(x)) for x in results]))
 
 
 def _room(
@@ -145,11 +146,16 @@ class _Leaf:
     value: Value
 
 
-def _tree(result: Any) -> Value:
+def _tree(emit: FunctionBuilder, result: Any) -> Value:
     """A result of values."""
     if isinstance(result, _Leaf):
         return result.value
+    if isinstance(result, RealImag):
+        real, imag = (_tree(emit, x) for x in result)
+        if isinstance(real, Array) and isinstance(imag, Array):
+            return joined(emit, Parts(real, imag), None)
+        return Complex((real, imag))
     if isinstance(result, (list, tuple)):
-        parts = [_tree(x) for x in result]
+        parts = [_tree(emit, x) for x in result]
         return named_tuple(type(result))(parts) if hasattr(result, "_fields") else tuple(parts)
     return Known(result)

@@ -7,7 +7,7 @@ becomes conditions; another order of them gives another program.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 from ..compiler.front.refusals import described
@@ -18,8 +18,7 @@ from ..errors import SizesError
 from ..ir.formulas import Condition
 from ..ir.naming import Naming
 from ..ir.scalar import Expr
-from ..ir.sizes import stand_in
-from ..kernels.lapack import BY_LAPACK
+from ..ir.sizes import names_in, stand_in
 from ..static.lower.graph import Graph
 from ..static.lower.lowering import Lowering, fill
 from ..static.lower.values import topological
@@ -27,13 +26,15 @@ from ..static.trace.program import Program
 from ..static.trace.record import trace
 from ..static.trace.same import Comparison
 from ..transforms import trees
-from .given import Given
+from .expanded import Expanding
+from .given import Given, apart
 from .rows import scalar_code
 
 __all__ = ["Variant", "told", "variants_of"]
 
-_MOST_OPS, _MOST_CONDITIONS = 300, 12
-_MOST_VARIANTS, _MOST_LEAST, _LARGE = 4, 12, 20_000
+_MOST_OPS, _MOST_CONDITIONS = 1_000, 12
+_MOST_VARIANTS, _MOST_LEAST, _MOST_RECENT = 4, 12, 64
+_LARGE, _LARGE_OF_MATRICES = 20_000, 2_000  # of which masks are made
 _NAMES = "abcdefgh"
 _STAND_INS = ((1009, 1151, 1321, 1447, 1579, 1733), (2042, 2234, 2374, 2518, 2654, 2798))
 
@@ -76,13 +77,6 @@ class _Formulas(Lowering):
             return super().body_of(primitive, params, whole)
         return scalar_code(primitive, tuple(params.items()))
 
-    def call(
-        self, shape: tuple, dtype: Any, args: Sequence[Any], function: Callable, sizes: tuple
-    ) -> Any:
-        if function in BY_LAPACK:
-            raise Unsupported("LAPACK computes it, whose code has no derivative in loops")
-        return super().call(shape, dtype, args, function, sizes)
-
 
 @dataclass(frozen=True)
 class Variant:
@@ -105,8 +99,23 @@ class Variant:
         return is_free and not self.conditions and self.least == 1
 
 
-def variants_of(function: Callable, given: Given) -> list[Variant]:
-    """The recorded programs for a call, the first of which holds for most lengths."""
+_recent: dict[tuple, tuple[list[str], list[Variant]]] = {}
+
+
+def variants_of(function: Callable, given: Given, same: Any) -> list[Variant]:
+    """The recorded programs for a call, the first of which holds for most lengths. `same` is equal
+    for equal functions."""
+    key = same, given.key
+    if key not in _recent:
+        _recent[key] = list(given.sizes), _made(function, given)
+        if len(_recent) > _MOST_RECENT:
+            del _recent[next(iter(_recent))]
+    names, found = _recent[key]
+    now = dict(zip(names, given.sizes, strict=True))
+    return [replace(x, groups=tuple(tuple(now[n] for n in g) for g in x.groups)) for x in found]
+
+
+def _made(function: Callable, given: Given) -> list[Variant]:
     found: list[Variant] = []
     told: Exception | None = None
     for groups in _partitions(given.axes):
@@ -150,7 +159,7 @@ def _noting(function: Callable, views: list[bool]) -> Callable:
     """The function, which notes which of its results are views of arguments."""
 
     def called(*args: Any, **options: Any) -> Any:
-        result = function(*args, **options)
+        result = apart(function(*args, **options))
         leaves = [x for x in trees.flatten(result)[0] if x is not None and type(x) is not str]
         views[:] = map(_is_view, leaves)
         return result
@@ -171,17 +180,17 @@ def _is_view(x: Any) -> bool:
 
 def _traced(
     function: Callable, given: Given, groups: Sequence[Sequence[str]], names: Sequence[str],
-    numbers: Sequence[int], small: bool,
+    numbers: Sequence[int], small: bool, named: bool = True,
 ) -> tuple[Naming, Program]:  # fmt: skip
     naming = _Few(lambda: "", checks=small, small=small)
     sizes: dict[str, int] = {}
     for group, name, n in zip(groups, names, numbers, strict=False):
-        sizes |= dict.fromkeys(group, stand_in(name, n, naming))
+        sizes |= dict.fromkeys(group, stand_in(name, n, naming) if named else n)
     with naming:
         avals = given.avals(sizes)
         return naming, trace(
             function, function.__name__, avals, [False] * len(avals),
-            lambda symbols: given.rebuilt(symbols, sizes), _MOST_OPS,
+            lambda symbols: given.rebuilt(symbols, sizes), _MOST_OPS, Expanding,
         )  # fmt: skip
 
 
@@ -198,15 +207,20 @@ def _least(function: Callable, given: Given, variant: Variant) -> int:
         sizes = dict(zip(names, numbers, strict=False))
         if not all(each.holds(sizes) for each in variant.conditions):
             return True
-        try:
-            other = _traced(function, given, groups, names, numbers, True)[1]
-        except Exception:  # it raises for these lengths
-            return False
-        return comparison.difference(other, sizes) is None
+        for named in (True, False):  # a short length may be taken for another number
+            try:
+                other = _traced(function, given, groups, names, numbers, True, named)[1]
+            except Exception:  # it raises for these lengths
+                continue
+            if comparison.difference(other, sizes) is None:
+                return True
+        return False
 
-    for length in (_LARGE, *range(_MOST_LEAST, 0, -1)):
+    large = _LARGE if max(given.axes.values(), default=0) < 1 else _LARGE_OF_MATRICES
+    for length in (large, *range(_MOST_LEAST, 0, -1)):
         several = [length + 2 * i for i in range(len(groups))]
-        if not (is_same(several) and is_same(several[::-1])):
+        orders = [several, several[::-1]] if len(groups) > 1 else [several]
+        if not all(map(is_same, orders)):
             if length >= _MOST_LEAST:
                 raise Unsupported("it depends on lengths in a way that has no formula")
             return length + 1
@@ -227,11 +241,26 @@ def _text(graph: Graph, outputs: Sequence[Any]) -> str:
 
 def told(variant: Variant) -> str:
     """The conditions of a variant, in terms of the arguments."""
-    spelled = {
-        name: re.sub(r"_n(\d+)$", r".shape[\1]", group[0])
-        for name, group in zip(variant.names, variant.groups, strict=False)
-    }
-    told = [f"{x.left} {x.relation} {x.right}" for x in variant.conditions]
-    told += [f"{name} >= {variant.least}" for name in spelled if variant.least > 1]
-    text = " and ".join(told) or "equal lengths"
-    return re.sub(r"\b[a-h]\b", lambda found: spelled.get(found[0], found[0]), text)
+    groups = [[re.sub(r"_n(\d+)$", r".shape[\1]", x) for x in group] for group in variant.groups]
+    spelled = {name: group[0] for name, group in zip(variant.names, groups, strict=False)}
+    equal = [f"{group[0]} == {other}" for group in groups for other in group[1:]]
+    others = [x for x in variant.conditions if not _of_least(x, variant.least)]
+    of_least = {n for x in variant.conditions if x not in others for n in _names_of(x)}
+    told = [f"{x.left} {x.relation} {x.right}" for x in others]
+    told += [f"{n} >= {variant.least}" for n in spelled if variant.least > 1 or n in of_least]
+    text = re.sub(r"\b[a-h]\b", lambda found: spelled.get(found[0], found[0]), " and ".join(told))
+    return " and ".join([*equal, *([text] if text else [])]) or "equal lengths"
+
+
+def _names_of(condition: Condition) -> list[str]:
+    return sorted({*names_in(condition.left), *names_in(condition.right)})
+
+
+def _of_least(condition: Condition, least: int) -> bool:
+    """Whether a condition holds for all lengths that are at least `least`."""
+    names = _names_of(condition)
+    lengths = (*range(least, least + 4), *_STAND_INS[0][:2])
+    return all(
+        condition.holds(dict(zip(names, numbers, strict=True)))
+        for numbers in product(lengths, repeat=len(names))
+    )

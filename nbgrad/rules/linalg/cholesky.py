@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.array import implements
 from ...core.primitive import Aval, bind, shape_of
+from ...kernels.shapes import lower_triangle
 from .. import batching
 from ..dtypes import float_type
 from ..families import Custom, definite, sample
@@ -24,7 +25,7 @@ __all__ = ["cho_factor", "cho_solve"]
 def _halved(x):
     """The lower triangle with half the diagonal: Phi in the reference below."""
     rows = shape_of(x)[-1]
-    return x * (np.tri(rows) - 0.5 * np.eye(rows)).astype(x.dtype)
+    return x * (lower_triangle(rows) - 0.5 * np.eye(rows)).astype(x.dtype)
 
 
 # Murray 2016, Differentiation of the Cholesky decomposition, arXiv:1602.07527, equations 8 and 10.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.primitive import Primitive, bind, shape_of
 from ...core.symbols import is_recorded
+from ...kernels.shapes import lower_triangle
 from .matmul import swap
 from .matrices import floats
 
@@ -36,7 +37,7 @@ def have_one_triangle(x):
     differences, which may change one element of a diagonal matrix. By sums, which are faster than
     comparisons in compiled programs."""
     rows = shape_of(x)[-1]
-    size, lower = np.abs(x), np.tri(rows, k=-1)
+    size, lower = np.abs(x), lower_triangle(rows, k=-1)
     least, below, above = (
         np.sum(part, (-2, -1), keepdims=True)
         for part in (0.01 * size, size * lower, size * lower.T)

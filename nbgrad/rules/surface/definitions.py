@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...core.functions import functions
+from ...kernels.shapes import lower_triangle
 from ..layout import given
 
 
@@ -24,7 +25,7 @@ def _asarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
     return a if dtype is None or a.dtype == dtype else a.astype(dtype)
 
 
-_CONVERSIONS = {"asarray": _asarray, "asanyarray": _asarray}
+_CONVERSIONS = {"asarray": _asarray, "asanyarray": _asarray, "tri": lower_triangle}
 
 
 @cache

@@ -19,7 +19,7 @@ from ...ir.sizes import is_dynamic
 _ROUNDING = 1e-15
 
 
-class _Made(Primitive):
+class Made(Primitive):
     """Base class of primitives without arguments."""
 
     registered = False
@@ -32,7 +32,7 @@ class _Made(Primitive):
         return []
 
 
-class _Even(_Made):
+class _Even(Made):
     """`start + steps[0] * i + ...` at each index: np.arange, np.linspace and sums of them."""
 
     def form(self, graph, symbol):
@@ -48,7 +48,7 @@ class _Even(_Made):
         return _even(**params)
 
 
-class _Sides(_Made):
+class _Sides(Made):
     """A matrix with one number below the diagonal `k`, one on it and one above."""
 
     def form(self, graph, symbol):
@@ -131,4 +131,4 @@ def formula_of(number: float) -> str:
     return f"{c:g} / {root}" if power < 0 else f"{c:g} * {root}"
 
 
-__all__ = ["formula_of", "made_of_sizes"]
+__all__ = ["Made", "formula_of", "made_of_sizes"]

@@ -104,6 +104,8 @@ class Recorder(Builder):
         """Return the symbol of an array that the function closes over, read at each call."""
         require_unmasked(array, "compile: a captured array")
         array = np.asarray(array)
+        if array.dtype.kind == "c":
+            raise ComplexError(f"an array of {array.dtype} meets real ones in a compiled function")
         made = made_of_sizes(super().apply, self, array)
         if made is not None:
             return made
@@ -113,8 +115,6 @@ class Recorder(Builder):
         return self.captured.symbol_for(array, self._new_capture)
 
     def _new_capture(self, array: np.ndarray) -> Symbol:
-        if array.dtype.kind == "c":
-            raise ComplexError(f"an array of {array.dtype} meets real ones in a compiled function")
         if array.dtype.kind not in "fiub":
             raise CapturedError(
                 f"an array of {array.dtype} is captured: compiled functions know floats, "
@@ -170,7 +170,7 @@ def argument(recorder: Builder, symbol: Symbol, op: str) -> Symbol:
 
 def trace(
     f: Callable, name: str, avals: Sequence[Aval], weak: Sequence[bool], rebuild: Callable,
-    most: int | None = None,
+    most: int | None = None, recorder_class: "type[Recorder]" = Recorder,
 ) -> Program:  # fmt: skip
     """Record `f` for arguments with these avals; `weak` says which are Python numbers, `most` how
     many ops there may be.
@@ -180,7 +180,7 @@ def trace(
     """
     _traced = gate.traced
     with new_level(None, "compile", f) as level:
-        recorder = Recorder(level, most)
+        recorder = recorder_class(level, most)
         inputs = [recorder.input(*pair) for pair in zip(avals, weak, strict=True)]
         args, options = rebuild([argument(recorder, x, "the compiled function") for x in inputs])
         held = [x for x in trees.flatten((args, options))[0] if not isinstance(x, NUMBERS)]
