@@ -1,5 +1,7 @@
 """Arrays that a function takes from outside, and functions through which nothing flows."""
 
+from collections import namedtuple
+
 import numba
 import numpy as np
 import pytest
@@ -84,3 +86,20 @@ def test_second_derivatives_of_linear_functions_are_zero():
     gradient = nbgrad.grad(weighted)
     assert np.array_equal(nbgrad.jvp(gradient, (a,), (a,))[1], np.zeros(3))
     assert np.array_equal(nbgrad.jacobian(gradient)(a), np.zeros((3, 3)))
+
+
+Pair = namedtuple("Pair", "low high")
+TUPLE, PAIR = (TURNED, (2.0, WEIGHTS[:2])), Pair(TURNED, 3.0)
+
+
+def of_tuples(a):
+    return (
+        np.sum(TUPLE[0] * a) * TUPLE[1][0] + TUPLE[1][1] @ a[0] + np.sum(PAIR.low * a) * PAIR.high
+    )
+
+
+def test_tuples_of_arrays():
+    a = np.ones_like(TURNED)
+    value, gradient = nbgrad.value_and_grad(nbgrad.njit(of_tuples))(a)
+    assert value == pytest.approx(of_tuples(a))
+    np.testing.assert_allclose(gradient, nbgrad.grad(of_tuples)(a), rtol=1e-14)

@@ -147,6 +147,41 @@ def test_the_gradient_of_complex_matrices():
     close(nbgrad.grad(compiled)(z), nbgrad.grad(compiled.py_func)(z), 1e-10)
 
 
+def of_stacks(x):
+    values = L.eigvalsh(x + np.swapaxes(x, 1, 2)) * L.svd(x, full_matrices=False)[1]
+    return np.sum(values * np.arange(3.0)) + np.sum(L.cholesky(x @ np.swapaxes(x, 1, 2)) ** 2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("count", [2, 3])
+def test_stacks(count):
+    x = RNG.normal(size=(count, 3, 3))
+    value, slope = nbgrad.value_and_grad(nbgrad.njit(of_stacks))(x)
+    wanted, gradient = nbgrad.value_and_grad(of_stacks)(x)
+    close(value, wanted, 1e-10)
+    close(slope, gradient, 1e-8)
+
+
+SIGMA = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
+
+
+def fidelity(pulses):
+    """A spin is turned by pulses: exact steps by eigenvalues, of matrices of known lengths."""
+    state = np.array([1.0 + 0.0j, 0.0j])
+    for k in range(pulses.shape[0]):
+        w, v = L.eigh(0.5 * SIGMA[1] + pulses[k] * SIGMA[0])
+        state = v @ (np.exp(-0.3j * w) * (v.T @ state))
+    return np.abs(state[1]) ** 2
+
+
+def test_a_program_with_spectra_in_each_step():
+    pulses = RNG.normal(size=6)
+    value, slope = nbgrad.value_and_grad(nbgrad.njit(fidelity))(pulses)
+    wanted, gradient = nbgrad.value_and_grad(fidelity)(pulses)
+    close(value, wanted, 1e-12)
+    close(slope, gradient, 1e-10)
+
+
 def test_single_precision():
     x = RNG.normal(size=(3, 3)).astype(np.float32)
     slope = nbgrad.grad(nbgrad.njit(of_symmetric))(x)

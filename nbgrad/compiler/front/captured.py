@@ -9,7 +9,7 @@ from ...ir.statements import Literal, PointTo
 from .emit import FunctionBuilder
 from .nested import Held
 from .syntax import Unsupported
-from .values import INT, Array, Known, Number, Value, part_dtype
+from .values import INT, Array, Known, Number, Value, named_tuple, part_dtype
 
 __all__ = ["outer_value"]
 
@@ -20,6 +20,9 @@ def outer_value(emit: FunctionBuilder, value: Any) -> Value:
     later."""
     if isinstance(value, Held):
         return value.value
+    if isinstance(value, tuple) and _has_array(value):
+        parts = [outer_value(emit, x) for x in value]
+        return named_tuple(type(value))(parts) if hasattr(value, "_fields") else tuple(parts)
     if not isinstance(value, np.ndarray) or not value.ndim:
         return Known(value)
     if value.dtype.kind not in "fiubc" or not value.dtype.isnative:
@@ -35,6 +38,10 @@ def outer_value(emit: FunctionBuilder, value: Any) -> Value:
     if value.flags.c_contiguous:
         return Array(place, shape, None, False)
     return Array(place, shape, tuple(_number(step // size) for step in value.strides), False)
+
+
+def _has_array(value: tuple) -> bool:
+    return any(_has_array(x) if isinstance(x, tuple) else isinstance(x, np.ndarray) for x in value)
 
 
 def _planes_of(emit: FunctionBuilder, value: np.ndarray) -> Array:

@@ -77,7 +77,7 @@ class _Pairs:
     def _made(self, x: Any) -> np.ndarray:
         params = {name: self._number(value) for name, value in x.params.items()}
         if is_full(x):
-            return np.full(self._number(x.shape), params["number"])
+            return np.full(self._number(x.aval.shape), params["number"])
         return x.primitive.evaluate(**params)
 
     def _number(self, x: Any) -> Any:
