@@ -65,6 +65,11 @@ class Given:
                     self.axes.setdefault(str(n.operand), axis)
 
     @property
+    def rank(self) -> int:
+        """The largest number of axes."""
+        return max((len(shape_of(x)) for x in self.leaves), default=0)
+
+    @property
     def key(self) -> tuple:
         """What the recorded program depends on, but for the names of lengths."""
         places = {name: f"[{i}]" for i, name in enumerate(self.sizes)}

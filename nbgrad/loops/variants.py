@@ -217,7 +217,7 @@ def _least(function: Callable, given: Given, variant: Variant) -> int:
                 return True
         return False
 
-    large = _LARGE if max(given.axes.values(), default=0) < 1 else _LARGE_OF_MATRICES
+    large = _LARGE if given.rank < 2 else _LARGE_OF_MATRICES
     for length in (large, *range(_MOST_LEAST, 0, -1)):
         several = [length + 2 * i for i in range(len(groups))]
         orders = [several, several[::-1]] if len(groups) > 1 else [several]
