@@ -20,6 +20,7 @@ from ..core.symbols import Symbol, symbol_of
 from ..errors import NoRuleError
 from ..ir.naming import tagged
 from ..ir.sizes import is_dynamic
+from ..rules.families.samples import Interval
 from ..rules.families.scalar import Elementwise
 from ..rules.linalg import cholesky, decompositions, matrices, singular
 from ..rules.linalg.triangular import triangular_row
@@ -43,7 +44,7 @@ class _Gate(Elementwise):
 
 
 def _gate(name: str, body: str, slope: Callable) -> _Gate:
-    return _Gate(None, body, [slope], name=name, domains=[(-np.inf, np.inf)])
+    return _Gate(None, body, [slope], name=name, domains=[Interval(-np.inf, np.inf)])
 
 
 def _refuse(u: Any, x: Any) -> Any:
@@ -63,7 +64,8 @@ class Expanding(Recorder):
         if primitive is matrices.solve_row:
             return symbol_of(np.linalg.inv(args[0]) @ args[1])
         if primitive is triangular_row:
-            return symbol_of(primitive.reference(*args, **params))
+            reference: Any = primitive.reference
+            return symbol_of(reference(*args, **params))
         if primitive is of_complex.solve_row:
             inverse = bind(of_complex.inv_row, args[0])
             return symbol_of(together(apart(inverse) @ apart(args[1])))
