@@ -35,6 +35,7 @@ _ROWS = {
     matrices.inv_row, matrices.det_row, matrices.logabsdet_row, matrices.detsign_row,
     spectra.eigh_row, spectra.eig_row, spectra.svd_row, of_complex.inv_row, of_complex.det_row,
     of_complex.slogdet_row, cholesky.cholesky_row, of_cholesky.cholesky_row,
+    decompositions.qr_row, of_complex.qr_row,
 }  # fmt: skip
 """Rows whose compiled form calls a kernel of `library.py: CONSTANTS`, but for solutions."""
 

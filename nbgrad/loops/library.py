@@ -18,15 +18,16 @@ from ..ir.reductions import SUM
 from ..ir.statements import Call, For, Function, Literal, New, Pointer, Store
 from ..ir.walk import walk, with_inner
 from ..kernels import systems
-from ..kernels.complex_factors import complex_choleskied
+from ..kernels.complex_factors import complex_choleskied, complex_reflected
 from ..kernels.fourier_plans import added_transform  # whose symbol stored code asks for
 from ..kernels.lapack import BY_LAPACK
+from ..kernels.reflections import reflected
 
 __all__ = ["CONSTANTS", "add_constant", "with_library"]
 
 CONSTANTS = (
     *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.choleskied,
-    complex_choleskied,
+    complex_choleskied, reflected, complex_reflected,
 )  # fmt: skip
 """Kernels whose results are constants for all derivatives: `expanded.py` adds what has them."""
 

@@ -44,7 +44,8 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
         return None
     if any(map(has_complex, every)):
         return _called if function in rules else None
-    home = str(getattr(function, "__module__", None) or "")
+    own = getattr(function, "own", function)  # in place of a function of SciPy
+    home = str(getattr(own, "__module__", None) or "")
     if f"{home}.".startswith("nbgrad.random."):
         return _drawn
     whole = getattr(function, "__self__", None)

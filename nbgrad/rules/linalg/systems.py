@@ -130,14 +130,14 @@ def solution(op: str, a, b, rcond):
     recorded program assumes independent columns, and raises an error otherwise."""
     m, n = shape_of(a)
     a = a.astype(float_type(a.dtype))
-    cutoff = np.finfo(a.dtype).eps * max(m, n) if rcond is None else rcond
+    most, share = (max(m, n), float(np.finfo(a.dtype).eps)) if rcond is None else (1, rcond)
     recorded = is_recorded(a) and m >= n
     if not recorded:
-        ranks: Any = _ranks_of(a, max(cutoff, 0.0))
+        ranks: Any = _ranks_of(a, max(most * share, 0.0))
         while isinstance(ranks, Array):  # a batch
             ranks = ranks.below
-        rank, most = int(ranks.min(initial=min(m, n))), int(ranks.max(initial=0))
-        if rank < most and rank < min(m, n):
+        rank, highest = int(ranks.min(initial=min(m, n))), int(ranks.max(initial=0))
+        if rank < highest and rank < min(m, n):
             raise NoRuleError(
                 f"{op}: a matrix is nearly of rank {rank}, below its {min(m, n)} columns or rows, "
                 "where the solution has no derivative: drop columns that depend on others"
@@ -147,7 +147,7 @@ def solution(op: str, a, b, rcond):
     q, r = qr(a)
     if recorded and n:
         sizes = np.abs(np.diagonal(r))
-        dependent = np.reshape(np.where(sizes <= cutoff * np.max(sizes), 1.0, 0.0), (n, 1))
+        dependent = np.reshape(np.where(sizes <= np.max(sizes) * most * share, 1.0, 0.0), (n, 1))
         r = np.where(np.eye(n) * dependent > 0, 0.0, r)  # so that `solve` raises an error
     return solve(r, np.transpose(q) @ b), n
 
