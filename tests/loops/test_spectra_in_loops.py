@@ -147,6 +147,42 @@ def test_the_gradient_of_complex_matrices():
     close(nbgrad.grad(compiled)(z), nbgrad.grad(compiled.py_func)(z), 1e-10)
 
 
+def of_exponentials(x):
+    state = np.array([1.0, 0.0, 0.0])
+    for k in range(3):
+        state = nbgrad.linalg.expm(0.3 * k * x + x.T) @ state
+    return np.sum(state**3) + np.sum(nbgrad.linalg.expm(20.0 * x)) * 1e-12
+
+
+def of_rotations(x):
+    turned = nbgrad.linalg.expm(1j * (x + x.T)) @ (x + 0.5j)
+    return np.abs(turned[0, 1]) ** 2
+
+
+@pytest.mark.parametrize("function", [of_exponentials, of_rotations])
+def test_exponentials(function):
+    compiled, x, t = nbgrad.njit(function), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))
+    value, slope = nbgrad.value_and_grad(compiled)(x)
+    wanted, gradient = nbgrad.value_and_grad(function)(x)
+    close(value, wanted, 1e-10)
+    close(slope, gradient, 1e-9)
+    close(nbgrad.hvp(compiled)(x, t), nbgrad.hvp(function)(x, t), 1e-8)
+
+
+def of_least_squares(x):
+    total = np.sum(L.lstsq(x[:, :2], x[:, 2])[0] ** 2)
+    return total + np.sum(L.qr(x[None])[1][0] ** 2 * np.arange(3.0))
+
+
+@pytest.mark.full
+def test_least_squares():
+    compiled, x = nbgrad.njit(of_least_squares), RNG.normal(size=(4, 3))
+    value, slope = nbgrad.value_and_grad(compiled)(x)
+    wanted, gradient = nbgrad.value_and_grad(of_least_squares)(x)
+    close(value, wanted, 1e-10)
+    close(slope, gradient, 1e-9)
+
+
 def of_stacks(x):
     values = L.eigvalsh(x + np.swapaxes(x, 1, 2)) * L.svd(x, full_matrices=False)[1]
     return np.sum(values * np.arange(3.0)) + np.sum(L.cholesky(x @ np.swapaxes(x, 1, 2)) ** 2)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 __all__ = [
-    "cholesky", "covariance", "determinant", "exchanged", "inverse", "orthogonal",
+    "cholesky", "covariance", "determinant", "exchanged", "exponential", "inverse", "orthogonal",
     "places_in_order", "places_left", "places_right", "solve_matrix", "solve_vector",
 ]  # fmt: skip
 
@@ -103,6 +103,37 @@ def determinant(a):
                 for j in range(k + 1, n):
                     factors[i, j] -= ratio * factors[k, j]
     return product
+
+
+def exponential(a):
+    """The exponential of a matrix: squares of the [13/13] Pade approximant of a / 2**s.
+
+    Higham 2005, The scaling and squaring method for the matrix exponential revisited."""
+    n = a.shape[0]
+    most = 0.0
+    for j in range(n):
+        total = 0.0
+        for i in range(n):
+            total += abs(a[i, j])
+        most = max(most, total)
+    squarings, share = 0, 1.0
+    while most * share > 5.371920351148152 and squarings < 1100:
+        share *= 0.5
+        squarings += 1
+    unit, x = np.eye(n), a * share
+    x2 = x @ x
+    x4 = x2 @ x2
+    x6 = x4 @ x2
+    odd = x6 @ (x6 + 16380.0 * x4 + 40840800.0 * x2)
+    odd += 33522128640.0 * x6 + 10559470521600.0 * x4 + 1187353796428800.0 * x2
+    odd = x @ (odd + 32382376266240000.0 * unit)
+    even = x6 @ (182.0 * x6 + 960960.0 * x4 + 1323241920.0 * x2)
+    even += 670442572800.0 * x6 + 129060195264000.0 * x4 + 7771770303897600.0 * x2
+    even = even + 64764752532480000.0 * unit
+    power = np.linalg.solve(even - odd, even + odd)
+    for _ in range(squarings):
+        power = power @ power
+    return power
 
 
 def cholesky(a):

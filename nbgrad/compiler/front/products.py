@@ -36,7 +36,7 @@ from .syntax import Unsupported
 from .values import DOUBLE, INT, KNOWN_0, KNOWN_1, Array, Known, Lazy, Number, Place, Value
 from .views import transposed
 
-__all__ = ["matmul", "outer"]
+__all__ = ["matmul", "outer", "read", "square"]
 
 _REDUCED = Known("reduced")
 
@@ -246,7 +246,7 @@ def read(emit: FunctionBuilder, function: FunctionType, *operands: Value) -> Val
     return read_in_place(emit, function, [in_memory(emit, x) for x in operands])
 
 
-def _square(emit: FunctionBuilder, a: Value, name: str) -> Array:
+def square(emit: FunctionBuilder, a: Value, name: str) -> Array:
     """A square matrix of floats in memory."""
     x = lazy(emit, a)
     if len(x.shape) != 2:
@@ -263,7 +263,7 @@ def _square(emit: FunctionBuilder, a: Value, name: str) -> Array:
 def solve(emit: FunctionBuilder, a: Value, b: Value) -> Value:
     right = lazy(emit, b)
     function = algebra.solve_vector if len(right.shape) == 1 else algebra.solve_matrix
-    x = _square(emit, a, "solve")
+    x = square(emit, a, "solve")
     require_same(emit, x.shape[0], right.shape[0])
     if x.place.dtype.kind == "c" and right.dtype.kind != "c":
         b = each_element(emit, lambda each: emit.cast(each, x.place.dtype), [b])
@@ -272,17 +272,17 @@ def solve(emit: FunctionBuilder, a: Value, b: Value) -> Value:
 
 @function_row(np.linalg.inv)
 def inv(emit: FunctionBuilder, a: Value) -> Value:
-    return read(emit, algebra.inverse, _square(emit, a, "inv"))
+    return read(emit, algebra.inverse, square(emit, a, "inv"))
 
 
 @function_row(np.linalg.det)
 def det(emit: FunctionBuilder, a: Value) -> Value:
-    return read(emit, algebra.determinant, _square(emit, a, "det"))
+    return read(emit, algebra.determinant, square(emit, a, "det"))
 
 
 @function_row(np.linalg.cholesky)
 def cholesky(emit: FunctionBuilder, a: Value) -> Value:
-    return read(emit, algebra.cholesky, _square(emit, a, "cholesky"))
+    return read(emit, algebra.cholesky, square(emit, a, "cholesky"))
 
 
 @function_row(np.linalg.qr)
