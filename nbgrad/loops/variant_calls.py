@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,19 @@ from ..compiler.front.arrays import assign, fresh, in_memory, lazy, require
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.transforms import Parts, joined
-from ..compiler.front.values import INT, Array, Complex, Known, Number, Value, named_tuple
+from ..compiler.front.values import (
+    COMPLEX,
+    COMPLEX_SINGLE,
+    INT,
+    SINGLE,
+    Array,
+    Complex,
+    Known,
+    Number,
+    Value,
+    named_tuple,
+    planes,
+)  # fmt: skip
 from ..errors import coded
 from ..ir.statements import If, Raise
 from .given import Given, RealImag
@@ -146,6 +158,15 @@ class _Leaf:
     value: Value
 
 
+def _complex(emit: FunctionBuilder, real: Array, imag: Array) -> Value:
+    """The complex array of two parts; a view if they are, as one function made both of them."""
+    dtype = COMPLEX_SINGLE if real.place.dtype == SINGLE else COMPLEX
+    place = replace(real.place, dtype=dtype)
+    if [x.buffer for x in planes(place)] == [real.place.buffer, imag.place.buffer]:
+        return replace(real, place=place)
+    return joined(emit, Parts(real, imag), None)
+
+
 def _tree(emit: FunctionBuilder, result: Any) -> Value:
     """A result of values."""
     if isinstance(result, _Leaf):
@@ -153,7 +174,7 @@ def _tree(emit: FunctionBuilder, result: Any) -> Value:
     if isinstance(result, RealImag):
         real, imag = (_tree(emit, x) for x in result)
         if isinstance(real, Array) and isinstance(imag, Array):
-            return joined(emit, Parts(real, imag), None)
+            return _complex(emit, real, imag)
         return Complex((real, imag))
     if isinstance(result, (list, tuple)):
         parts = [_tree(emit, x) for x in result]

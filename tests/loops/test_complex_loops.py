@@ -341,3 +341,23 @@ def test_other_errors():
         nbgrad.grad(nbgrad.njit(lambda z: z * z))(1j)
     with pytest.raises(LoopError, match="convert it to complex128"):
         nbgrad.grad(nbgrad.njit(lambda z: abs(z)))(np.clongdouble(1j))
+
+
+def through_views(z):
+    """Functions that are recorded give views of complex arrays, and copies."""
+    z = z.copy()
+    np.moveaxis(z, 0, 1)[0, 1] = 3.0
+    turned, flat, whole = np.rot90(z), np.squeeze(z[None]), np.atleast_2d(z)
+    turned[0, 0] = 2.0 - 1.0j
+    flat[1, 1] = z[0, 0] * 2.0
+    whole[1, 0] *= 1.0j
+    padded = np.pad(z, 1)
+    padded[1:3] = 0.0
+    return np.sum(np.abs(z) ** 2 * np.arange(3.0)) + np.sum(np.abs(padded) ** 2)
+
+
+def test_views_of_recorded_functions():
+    z = np.random.default_rng(0).normal(size=(3, 3)) * (1 + 0.5j)
+    value, slope = nbgrad.value_and_grad(nbgrad.njit(through_views))(z)
+    assert value == pytest.approx(through_views(z), rel=1e-13)
+    np.testing.assert_allclose(slope, nbgrad.grad(through_views)(z), rtol=1e-12)
