@@ -49,7 +49,10 @@ def _gate(name: str, body: str, slope: Callable) -> _Gate:
 
 
 def _refuse(u: Any, x: Any) -> Any:
-    raise NoRuleError("a third derivative of a function that LAPACK computes")
+    raise NoRuleError(
+        "a third derivative of a function that LAPACK computes, such as np.linalg.eigh, in a "
+        "function with loops: differentiate the plain Python function"
+    )
 
 
 # x, its derivative 1 and the derivative 0 of this, whose own one is refused.

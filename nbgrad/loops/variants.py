@@ -118,7 +118,7 @@ def variants_of(function: Callable, given: Given, same: Any) -> list[Variant]:
 
 def _made(function: Callable, given: Given) -> list[Variant]:
     found: list[Variant] = []
-    first: Exception | None = None
+    last: Exception | None = None
     for groups in _partitions(given.axes):
         for order in permutations(range(len(groups))):
             names = tuple(_NAMES[i] for i in order)
@@ -128,7 +128,7 @@ def _made(function: Callable, given: Given) -> list[Variant]:
                     raise Unsupported("it depends on lengths in a way that has no formula")
                 one = replace(one, least=_least(function, given, one))
             except Exception as error:  # of any kind, as for lengths that do not fit
-                first = first or error
+                last = error
                 break
             if all(told(one) != told(x) for x in found):
                 found.append(one)
@@ -137,7 +137,7 @@ def _made(function: Callable, given: Given) -> list[Variant]:
         if found and (not found[-1].conditions or len(found) == _MOST_VARIANTS):
             break
     if not found:
-        raise Unsupported(f"{described(function)}: {first}")
+        raise Unsupported(f"{described(function)}: {last}")
     return found
 
 

@@ -31,7 +31,8 @@ REFUSED = {
     "a ragged list": (
         "return np.sum(np.array([[v for v in a[:i]] for i in range(n)]))", "inner loop depends", 1),
     "a list of tuples": ("return np.array([(v, v) for v in a])[0]", "a list of arrays or", 1),
-    "eigenvalues": ("w = np.linalg.eigh(a[:, None] * a)\nreturn x", "a call of np.linalg.eigh", 1),
+    "a rank": (
+        "w = np.linalg.matrix_rank(a[:, None] * a)\nreturn x", "a call of np.linalg.matrix_rank", 1),
     "recursion": ("return recursive(x, n)", "which calls itself", 1),
     "a missing argument": ("return helper(x)", "helper without the argument y", 1),
     "an unknown argument": ("return helper(x, z=x)", "helper with the argument z", 1),

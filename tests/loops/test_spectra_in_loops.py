@@ -159,7 +159,9 @@ def of_rotations(x):
     return np.abs(turned[0, 1]) ** 2
 
 
-@pytest.mark.parametrize("function", [of_exponentials, of_rotations])
+@pytest.mark.parametrize(
+    "function", [of_exponentials, pytest.param(of_rotations, marks=pytest.mark.full)]
+)
 def test_exponentials(function):
     compiled, x, t = nbgrad.njit(function), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))
     value, slope = nbgrad.value_and_grad(compiled)(x)
@@ -225,6 +227,7 @@ def test_single_precision():
     close(slope, nbgrad.grad(of_symmetric)(x.astype(float)), 1e-3)
 
 
+@pytest.mark.full
 def test_in_compiled_programs_and_batches():
     function, x = nbgrad.njit(of_symmetric), RNG.normal(size=(6, 3, 3))
     wanted = np.stack([nbgrad.grad(of_symmetric)(each) for each in x])
