@@ -32,7 +32,7 @@ REFUSED = {
         "return np.sum(np.array([[v for v in a[:i]] for i in range(n)]))", "inner loop depends", 1),
     "a list of tuples": ("return np.array([(v, v) for v in a])[0]", "a list of arrays or", 1),
     "a rank": (
-        "w = np.linalg.matrix_rank(a[:, None] * a)\nreturn x", "a call of np.linalg.matrix_rank", 1),
+        "w = np.linalg.matrix_rank(a[:, None] * a)\nreturn x", "call of np.linalg.matrix_rank", 1),
     "recursion": ("return recursive(x, n)", "which calls itself", 1),
     "a missing argument": ("return helper(x)", "helper without the argument y", 1),
     "an unknown argument": ("return helper(x, z=x)", "helper with the argument z", 1),
