@@ -16,6 +16,7 @@ from ..compiler.front.values import NamedTuple as NamedTupleValue
 from ..complex.pair import ComplexArray, joined
 from ..core.primitive import Aval
 from ..ir.statements import Literal
+from ..runtime.kinds import is_a
 
 __all__ = ["Given", "RealImag", "apart"]
 
@@ -85,7 +86,7 @@ class Given:
         kind = value.value if isinstance(value, Known) else ""
         self._told.append(f"{type(value).__name__} {type(kind).__name__} {kind!r}")
         if isinstance(value, Known):
-            if not isinstance(kind, _TOLD):
+            if not is_a(kind, _TOLD):
                 self._told.append(str(next(_unlike)))  # of which the text may not tell everything
             return lambda leaves, sizes: value.value
         if has_complex(value) and (isinstance(value, Complex) or not isinstance(value, tuple)):
