@@ -41,7 +41,7 @@ def tracked_by(own: Callable, hints: Container[str] = ()) -> Callable[[Callable]
                 return plain(*args, **options)
             return own(*args, **{name: x for name, x in options.items() if name not in hints})
 
-        call.own = own  # pyright: ignore[reportFunctionMemberAccess]
+        vars(call)["own"] = own
         return call
 
     return join
