@@ -18,7 +18,7 @@ from ..core.primitive import Aval
 from ..ir.statements import Literal
 from ..runtime.kinds import is_a
 
-__all__ = ["Given", "RealImag", "apart"]
+__all__ = ["Given", "RealImag", "in_parts"]
 
 
 class RealImag(NamedTuple):
@@ -28,14 +28,14 @@ class RealImag(NamedTuple):
     imag: Any
 
 
-def apart(result: Any) -> Any:
-    """The result of a call, with the parts of complex arrays in it."""
+def in_parts(result: Any) -> Any:
+    """The result of a call, with the parts of each complex array in place of it."""
     if type(result) is ComplexArray:
         return RealImag(*result.parts)
     if type(result) in (list, tuple):
-        return type(result)(map(apart, result))
+        return type(result)(map(in_parts, result))
     if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*map(apart, result))
+        return type(result)(*map(in_parts, result))
     return result
 
 
@@ -53,7 +53,7 @@ class Given:
         self.leaves: list[Any] = []
         self.sizes: dict[str, Number] = {}  # integers that are arguments, and lengths
         self.axes: dict[str, int] = {}  # of these, counted from the last one
-        self._told: list[str] = []  # what the parts are, but for names
+        self._told: list[str] = []  # what the parts are, without names
         self._tree = (
             [self._part(x) for x in operands],
             {k: self._part(x) for k, x in named.items()},
@@ -72,7 +72,7 @@ class Given:
 
     @property
     def key(self) -> tuple:
-        """What the recorded program depends on, but for the names of lengths."""
+        """All that the recorded program depends on, except the names of lengths."""
         places = {name: f"[{i}]" for i, name in enumerate(self.sizes)}
         shapes = [
             tuple(places.get(str(n.operand), str(n.operand)) for n in shape_of(x))
@@ -87,7 +87,7 @@ class Given:
         self._told.append(f"{type(value).__name__} {type(kind).__name__} {kind!r}")
         if isinstance(value, Known):
             if not is_a(kind, _TOLD):
-                self._told.append(str(next(_unlike)))  # of which the text may not tell everything
+                self._told.append(str(next(_unlike)))  # its text may not tell everything
             return lambda leaves, sizes: value.value
         if has_complex(value) and (isinstance(value, Complex) or not isinstance(value, tuple)):
             sides = [self._part(part_of(self._emit, value, i)) for i in range(2)]

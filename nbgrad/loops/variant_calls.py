@@ -23,7 +23,7 @@ from ..compiler.front.values import (
     Value,
     named_tuple,
     planes,
-)  # fmt: skip
+)
 from ..errors import coded
 from ..ir.statements import If, Raise
 from .given import Given, RealImag

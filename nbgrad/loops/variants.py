@@ -27,7 +27,7 @@ from ..static.trace.record import trace
 from ..static.trace.same import Comparison
 from ..transforms import trees
 from .expanded import Expanding
-from .given import Given, apart
+from .given import Given, in_parts
 from .rows import scalar_code
 
 __all__ = ["Variant", "told", "variants_of"]
@@ -103,15 +103,18 @@ class Variant:
 _recent: dict[tuple, tuple[list[str], list[Variant]]] = {}
 
 
-def variants_of(function: Callable, given: Given, same: Any) -> list[Variant]:
-    """The recorded programs for a call, the first of which holds for most lengths. `same` is equal
-    for equal functions."""
+def variants_of(function: Callable, given: Given, same: Any = None) -> list[Variant]:
+    """The recorded programs for a call, the first of which holds for most lengths. They are kept
+    for calls of functions with an equal `same`, if it is not None."""
+    if same is None:
+        return _made(function, given)
     key = same, given.key
-    if key not in _recent:
-        _recent[key] = list(given.sizes), _made(function, given)
+    known = _recent.get(key)
+    if known is None:
+        known = _recent[key] = list(given.sizes), _made(function, given)
         if len(_recent) > _MOST_RECENT:
-            del _recent[next(iter(_recent))]
-    names, found = _recent[key]
+            _recent.pop(next(iter(_recent)), None)
+    names, found = known
     now = dict(zip(names, given.sizes, strict=True))
     return [replace(x, groups=tuple(tuple(now[n] for n in g) for g in x.groups)) for x in found]
 
@@ -160,7 +163,7 @@ def _noting(function: Callable, views: list[bool]) -> Callable:
     """The function, which notes which of its results are views of arguments."""
 
     def called(*args: Any, **options: Any) -> Any:
-        result = apart(function(*args, **options))
+        result = in_parts(function(*args, **options))
         leaves = [x for x in trees.flatten(result)[0] if x is not None and type(x) is not str]
         views[:] = map(_is_view, leaves)
         return result

@@ -41,7 +41,7 @@ def _called(
     try:
         sized = [_sized(x, shape) for x, shape in zip(operands, function.shapes, strict=True)]
         given = Given(emit, sized, named)
-        return chosen(emit, variants_of(function, given, function), given)
+        return chosen(emit, variants_of(function, given), given)
     except Unsupported as refused:
         function.refused = str(refused)
         raise
