@@ -160,6 +160,8 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
         case Call(function="product", pointers=(c, a, b)):
             yield a.buffer, c.buffer
             yield b.buffer, c.buffer
+        case Call(function="rule", pointers=(y, x)):
+            yield x.buffer, y.buffer
         case Call(function="fourier", pointers=(*results, x, y)):
             for result in results:
                 yield x.buffer, result.buffer

@@ -6,14 +6,17 @@ transform one transform.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import LoopError
-from ..ir.library import CONSTANT, DFT, FOURIER, HALF_TO_REAL, PRODUCT, REAL_TO_HALF
-from ..ir.statements import Address, Call, For, Literal
+from ..ir.library import CONSTANT, DFT, FOURIER, HALF_TO_REAL, PRODUCT, REAL_TO_HALF, RULE
+from ..ir.statements import Address, Call, For, Function, Literal
 from ..ir.walk import with_inner
 
-__all__ = ["SIZES", "adjoints_of_call", "call_without", "tangents_of_call", "with_calls"]
+__all__ = [
+    "SIZES", "adjoints_of_call", "call_without", "declare_array_rule", "tangents_of_call",
+    "with_calls",
+]  # fmt: skip
 
 SIZES = 12
 """The number of arguments of one product."""
@@ -43,7 +46,7 @@ def tangents_of_call(call: Call, dot: Shadow) -> list[Call]:
 
 def call_without(call: Call, buffers: Collection[Any]) -> Call | None:
     """The call without results in these buffers; None for one that has no others."""
-    if call.function in (CONSTANT, PRODUCT):
+    if call.function in (CONSTANT, PRODUCT, RULE):
         return None if call.arguments[0].buffer in buffers else call
     found = _transform(*_parts(call.arguments, lambda x: None if x in buffers else x))
     return found[0] if found else None
@@ -131,8 +134,50 @@ def _of_constant(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
     return []
 
 
+# -- rules of users -------------------------------------------------------------------------------
+
+
+class ArrayRule(Protocol):
+    """The derivatives of a function of vectors: functions that add to a cotangent or a tangent."""
+
+    @property
+    def pullback(self) -> Function:
+        """Of `y_bar, y, x, x_bar`, and of sizes and numbers."""
+        ...
+
+    @property
+    def pushforward(self) -> Function:
+        """Of `y, x, x_dot, y_dot`, and of sizes and numbers."""
+        ...
+
+
+_RULES: dict[int, ArrayRule] = {}
+
+
+def declare_array_rule(number: int, rule: ArrayRule) -> None:
+    """Have calls of `RULE` with a number differentiated by a rule."""
+    _RULES[number] = rule
+
+
+def _adjoints_of_rule(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
+    y, x, number, *numbers = arguments
+    y_bar, x_bar = _of(y, shadow), _of(x, shadow)
+    if y_bar is None or x_bar is None:
+        return []
+    return [Call(_RULES[number.number].pullback, (y_bar, y, x, x_bar, *numbers))]
+
+
+def _tangents_of_rule(arguments: Sequence[Any], dot: Shadow) -> list[Call]:
+    y, x, number, *numbers = arguments
+    y_dot, x_dot = _of(y, dot), _of(x, dot)
+    if y_dot is None or x_dot is None:
+        return []
+    return [Call(_RULES[number.number].pushforward, (y, x, x_dot, y_dot, *numbers))]
+
+
 _OF = {
     CONSTANT: (_of_constant, _of_constant),
     PRODUCT: (_adjoints_of_product, _tangents_of_product),
+    RULE: (_adjoints_of_rule, _tangents_of_rule),
     FOURIER: (_adjoints_of_transform, _tangents_of_transform),
 }

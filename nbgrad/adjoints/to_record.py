@@ -193,6 +193,8 @@ class Plan:
     def _is_stable(self, statement: Any, segment: Segment, body: Body) -> bool:
         """Whether a statement has the same value at the end of its body."""
         if isinstance(statement, Load):
+            if any(getattr(loop.statement, "call", None) for loop in body.loops()):
+                return True  # a call does not write to what it reads
             return not any(
                 isinstance(each, Store) and self._meet(statement, body, each, body, False)
                 for each in _later(statement, segment, body)

@@ -5,7 +5,7 @@ outermost loop holds the call that does the same: all analyses read the loops, a
 """
 
 __all__ = [
-    "CONSTANT", "DFT", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF",
+    "CONSTANT", "DFT", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF", "RULE",
 ]  # fmt: skip
 
 PRODUCT = "product"
@@ -22,7 +22,11 @@ CONSTANT = "constant"
 """A kernel whose result is a constant for all derivatives, which other statements may add. The
 arguments are addresses of the result and of the array that is read, the kernel's number in
 `loops/library.py: CONSTANTS`, and its sizes."""
-LIBRARY = frozenset([PRODUCT, FOURIER, CONSTANT])
+RULE = "rule"
+"""Nothing: 0 is added to a vector, whose derivative is given by a user. The arguments are addresses
+of the vector and of that of what it is computed from, the number of the rule, and the sizes and
+numbers that its functions take."""
+LIBRARY = frozenset([PRODUCT, FOURIER, CONSTANT, RULE])
 
 DFT, REAL_TO_HALF, HALF_TO_REAL = range(3)
 """Kinds of transforms: complex, from real numbers to the first half of the spectrum, and back."""

@@ -13,7 +13,7 @@ from ..compiler.front.arrays import assign, count_of, nest, position_of
 from ..compiler.front.emit import FunctionBuilder, address_of
 from ..compiler.front.functions import function_of
 from ..compiler.front.values import KNOWN_1, Array, Known, Value
-from ..ir.library import CONSTANT, FOURIER, LIBRARY
+from ..ir.library import CONSTANT, FOURIER, LIBRARY, RULE
 from ..ir.reductions import SUM
 from ..ir.statements import Call, For, Function, Literal, New, Pointer, Store
 from ..ir.walk import walk, with_inner
@@ -58,7 +58,8 @@ def add_constant(
 
 
 def _changed(body: Any) -> tuple:
-    return tuple(map(_statement, _with_set(body)))
+    kept = (x for x in body if not (isinstance(x, Call) and x.function == RULE))  # which add 0
+    return tuple(map(_statement, _with_set(list(kept))))
 
 
 def _with_set(body: Sequence[Any]) -> list[Any]:

@@ -14,6 +14,7 @@ from ..errors import ArgumentTypeError, NoRuleError
 from ..transforms import trees
 from ..transforms.direct import register
 from ..transforms.transformed import Parameters, Result
+from . import array_rules as array_rules
 from . import exponential as exponential
 from . import foreign as foreign
 from . import recorded as recorded

@@ -25,6 +25,7 @@ from ..ir.functions import FUNCTIONS, declare
 from ..ir.scalar import Expr, apply, arg
 from ..static.function import StaticFunction
 from ..transforms.custom import CustomRule
+from .array_rules import call_with_rule
 from .rows import lend, recorded_rule
 
 __all__: list[str] = []
@@ -38,14 +39,7 @@ def _inside(function: Any) -> Any:
 
 
 def _row(function: Any, of_elements: bool) -> Callable | None:
-    if not isinstance(function, CustomRule):
-        return None
-    if of_elements:
-        raise Unsupported(
-            f"a call of {function._name}, a custom_rule, with an array: give it numbers, or call "
-            "it on tracked arrays outside of the function"
-        )
-    return partial(_called, function)
+    return partial(_called, function) if isinstance(function, CustomRule) else None
 
 
 def _called(rule: CustomRule, emit: FunctionBuilder, *operands: Value, **named: Value) -> Value:
@@ -54,12 +48,11 @@ def _called(rule: CustomRule, emit: FunctionBuilder, *operands: Value, **named: 
     if inner is None or pull is None:
         raise Unsupported(f"a call of {rule._name}, whose rule is no Python function")
     given = [emit.typed(x) for x in bound(inner, operands, named)]
-    if len(given) > len(OPERANDS):
-        raise Unsupported(f"a custom_rule of more than {len(OPERANDS)} numbers")
     kinds = tuple(x.dtype for x in given)
     entry = entry_of(inner, kinds)
-    if not isinstance(entry.result, np.dtype) or entry.result.kind != "f":
-        raise Unsupported(f"a call of {rule._name}: its result is not one float")
+    is_float = isinstance(entry.result, np.dtype) and entry.result.kind == "f"
+    if not is_float or len(given) > len(OPERANDS):
+        return call_with_rule(emit, rule, operands, named)
     parts = _cotangents(rule._name, pull, entry.result, kinds)
     digest = hashlib.sha256(repr((entry.function, parts)).encode()).hexdigest()[:12]
     name = f"custom_{digest}"

@@ -1,0 +1,231 @@
+"""Functions of arrays with rules of users, in functions with loops.
+
+What the function gives counts as a constant. To it the loops of a call of `RULE` add 0, which has
+the derivative: the adjoint of that call is the user's pullback, its tangent the pushforward. Both
+are read as code, of all arguments as one vector, and all results as one.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..adjoints.library import declare_array_rule
+from ..adjoints.reverse import value_and_cotangents
+from ..compiler.front.arrays import assign, fresh, in_memory, is_array, nest, position_of
+from ..compiler.front.calls import call, not_read, record_arrays
+from ..compiler.front.emit import FunctionBuilder, address_of
+from ..compiler.front.functions import written
+from ..compiler.front.syntax import Unsupported
+from ..compiler.front.values import INT, KNOWN_0, KNOWN_1, Array, Known, Number, Place, Value
+from ..compiler.front.values import rebuilt, whole
+from ..errors import LoopError, NoRuleError
+from ..ir.library import RULE
+from ..ir.reductions import SUM
+from ..ir.statements import Assign, Call, For, Function, Literal, Pointer, Store
+from ..rules.nondiff import stop_row
+from ..transforms.custom import CustomRule
+from .flat_values import Leaf, add_values, dtype_of, layout_of, numbers_of, packed, size_of
+from .flat_values import unpacked
+from .rows import scalar_code
+
+__all__ = ["call_with_rule"]
+
+
+def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Callable | None:
+    every = [*operands, *named.values()]
+    return call_with_rule if isinstance(function, CustomRule) and any(map(_holds, every)) else None
+
+
+def _holds(value: Value) -> bool:
+    """Whether an array is in a value."""
+    return is_array(value) or (isinstance(value, tuple) and any(map(_holds, value)))
+
+
+@not_read
+def call_with_rule(
+    emit: FunctionBuilder, rule: CustomRule, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    """A call of a function with a rule."""
+    name = rule._name
+    given = tuple(emit.settled(in_memory(emit, x)) for x in operands)
+    if any(not isinstance(x, Known) for x in named.values()):
+        raise Unsupported(f"a call of {name} with arguments by name: pass them by position")
+    before = emit.writes.mark()
+    out = in_memory(emit, call(emit, rule.f, given, named))
+    if emit.writes.since(before).intersection(_buffers(given)):
+        raise Unsupported(f"a call of {name}, a custom_rule that writes into its arguments")
+    layouts = tuple(layout_of(x, f"an argument of {name}") for x in given), layout_of(
+        out, f"a result of {name}"
+    )
+    dtype = dtype_of(layouts)
+    if dtype is None or dtype_of(layouts[0]) is None or dtype_of(layouts[1]) is None:
+        return out
+    x, y = packed(emit, given, layouts[0]), packed(emit, out, layouts[1])
+    numbers = [*numbers_of(given, layouts[0]), *numbers_of(out, layouts[1])]
+    linked = _linked(emit, x, y, _Derivatives(rule, named, *layouts).declared(numbers), numbers)
+    result = fresh(emit, linked.shape, linked.place.dtype)
+    assign(emit, result, linked)
+    lengths = iter(numbers_of(out, layouts[1]))
+    return unpacked(emit, layouts[1], result.place, lengths, mutable=True)
+
+
+def _buffers(value: Any) -> set[str]:
+    if isinstance(value, tuple):
+        return {buffer for x in value for buffer in _buffers(x)}
+    return {whole(value.place.buffer)} if isinstance(value, Array) else set()
+
+
+def _linked(
+    emit: FunctionBuilder, x: Array, y: Array, rule: Literal, numbers: Sequence[Number]
+) -> Array:
+    """A vector of the elements of y, with the derivative that a rule gives them for those of x. The
+    loops say that the rule reads all elements of both."""
+    dtype, made = y.place.dtype, fresh(emit, y.shape, y.place.dtype)
+    with nest(emit, y.shape) as (i,):
+        old = emit.load(y.place, position_of(emit, [KNOWN_1], [i]))
+        name = emit.name()
+        emit.add(Assign(name, scalar_code(stop_row, ()), (old.operand,), dtype, dtype))
+        emit.store(made.place, position_of(emit, [KNOWN_1], [i]), Number(name, dtype))
+    with nest(emit, y.shape) as (i,):
+        own = emit.load(made.place, position_of(emit, [KNOWN_1], [i]))
+        with nest(emit, x.shape) as (k,):
+            each = emit.load(x.place, position_of(emit, [KNOWN_1], [k]))
+            square = emit.applied("multiply", [each, each], x.place.dtype)
+            term = emit.applied("multiply", [emit.cast(square, dtype), own], dtype)
+            at = made.place.at.plus(position_of(emit, [KNOWN_1], [i]))
+            emit.add(Store(made.place.buffer, at, term.operand, dtype, SUM))
+    loop = emit.body[-1]
+    assert isinstance(loop, For)
+    sizes = [size.operand for size in (*x.shape, *y.shape, *numbers)]
+    addresses = [address_of(each.place) for each in (made, x)]
+    emit.body[-1] = replace(loop, call=Call(RULE, (*addresses, rule, *sizes)))
+    return made
+
+
+class _Derivatives:
+    """The pullback and the pushforward of a rule as functions of vectors, for layouts of the
+    arguments and of the result."""
+
+    def __init__(self, rule: CustomRule, named: Mapping[str, Value], given: Any, out: Any):
+        self._rule, self._named, self._given, self._out = rule, named, given, out
+        self._pointers = Pointer(_known(dtype_of(given))), Pointer(_known(dtype_of(out)))
+
+    def declared(self, numbers: Sequence[Number]) -> Literal:
+        """The number of the rule, which calls have as an argument."""
+        self._kinds = [INT, INT, *(x.dtype for x in numbers)]  # sizes of the vectors come first
+        digest = hashlib.sha256(repr((self.pullback, self._rule.pushforward is None)).encode())
+        number = int(digest.hexdigest()[:15], 16)
+        declare_array_rule(number, self)
+        return Literal(number, INT)
+
+    def _function(self, what: str, names: Sequence[str], write: Callable) -> Function:
+        x, y = self._pointers
+        kinds = [{"x": x, "y": y}[name[0]] for name in names]
+        numbers = [f"n{i}" for i in range(len(self._kinds))]
+        name = f"{self._rule._name}_{what}"
+        return written(name, [*names, *numbers], [*kinds, *self._kinds], write).function
+
+    def _values(self, emit: FunctionBuilder, x: Place, y: Place, numbers: Sequence[Number]) -> Any:
+        rest = iter(numbers[2:])
+        given: Any = unpacked(emit, self._given, x, rest)
+        self._rest = list(rest)
+        return given, unpacked(emit, self._out, y, iter(self._rest))
+
+    @cached_property
+    def pullback(self) -> Function:
+        """x_bar += J^T y_bar."""
+        name = self._rule._name
+
+        def write(
+            emit: FunctionBuilder, y_bar: Place, y: Place, x: Place, x_bar: Place, *numbers: Number
+        ) -> Value:
+            given, out = self._values(emit, x, y, numbers)
+            cotangent = unpacked(emit, self._out, y_bar, iter(self._rest))
+            found = call(emit, self._rule.pullback, [cotangent, out, *given], self._named)
+            if len(given) == 1 and not (isinstance(found, tuple) and len(found) == 1):
+                found = (found,)
+            if not isinstance(found, tuple) or len(found) != len(given):
+                raise Unsupported(
+                    f"a pullback of {name} that gives {_counted(found)} for {len(given)} arguments"
+                )
+            what = f"a cotangent of {name}"
+            add_values(emit, x_bar, given, self._given, found, what)
+            return Known(None)
+
+        return self._function("pullback", ("y_bar", "y", "x", "x_bar"), write)
+
+    @cached_property
+    def pushforward(self) -> Function:
+        """y_dot += J x_dot."""
+        rule = self._rule
+        if rule.pushforward is None:
+            return self._transposed()
+
+        def write(
+            emit: FunctionBuilder, y: Place, x: Place, x_dot: Place, y_dot: Place, *numbers: Number
+        ) -> Value:
+            given, out = self._values(emit, x, y, numbers)
+            moving = unpacked(emit, self._given, x_dot, iter(numbers[2:]))
+            tangents = _without_constants(moving, self._given)
+            found = call(emit, rule.pushforward, [tangents, out, *given], self._named)
+            add_values(emit, y_dot, out, self._out, found, f"a tangent of {rule._name}")
+            return Known(None)
+
+        return self._function("pushforward", ("y", "x", "x_dot", "y_dot"), write)
+
+    def _transposed(self) -> Function:
+        """The pullback, which is linear in the cotangent, transposed by its own adjoint."""
+        pull = self.pullback
+        names = [name for name, _ in pull.parameters]
+        try:
+            adjoint = value_and_cotangents(pull, (names[0], names[3]), ())
+        except LoopError as refused:
+            raise NoRuleError(
+                f"{self._rule._name}: forward mode needs a pushforward, as its pullback cannot be "
+                f"transposed ({refused}): define custom_rule(pushforward=...)"
+            ) from refused
+        shadows = [name for name, _ in adjoint.parameters[len(names) :]]
+
+        def write(
+            emit: FunctionBuilder, y: Place, x: Place, x_dot: Place, y_dot: Place, *numbers: Number
+        ) -> Value:
+            sizes = {"x": numbers[:1], "y": numbers[1:2]}
+            y_bar, x_bar, moving = (
+                fresh(emit, sizes[of], place.dtype) for of, place in (("y", y), ("x", x), ("x", x))
+            )
+            for each in (y_bar, x_bar):
+                assign(emit, each, KNOWN_0)
+            assign(emit, moving, Array(x_dot, tuple(sizes["x"])))
+            places = {names[0]: y_dot, names[3]: moving.place}
+            found = [y_bar.place, y, x, x_bar.place]
+            own = [places[shadow.rpartition(".")[0]] for shadow in shadows]
+            arguments = [*map(address_of, found), *(n.operand for n in numbers)]
+            emit.call(adjoint, [*arguments, *map(address_of, own)], [])
+            return Known(None)
+
+        return self._function("pushforward", ("y", "x", "x_dot", "y_dot"), write)
+
+
+def _known(dtype: np.dtype | None) -> np.dtype:
+    assert dtype is not None
+    return dtype
+
+
+def _counted(found: Value) -> str:
+    return f"{len(found)} cotangents" if isinstance(found, tuple) else "no tuple"
+
+
+def _without_constants(value: Any, layout: Any) -> Value:
+    """The tangents of values: those of constant floats are 0."""
+    if isinstance(layout, tuple):
+        parts = zip(value, layout, strict=True)
+        return rebuilt(layout, [_without_constants(*each) for each in parts])
+    is_float = isinstance(layout, Known) and isinstance(layout.value, float)
+    return Known(0.0) if is_float else value
+
+
+record_arrays(_row)
