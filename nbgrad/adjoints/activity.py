@@ -162,6 +162,9 @@ def _edges(each: Any, is_float: Callable[[Any], bool]) -> Iterable[tuple[Any, An
             yield b.buffer, c.buffer
         case Call(function="rule", pointers=(y, x)):
             yield x.buffer, y.buffer
+        case Call(function="foreign", pointers=pointers, arguments=arguments):
+            for result in pointers[: arguments[len(pointers) + 1].number]:
+                yield from ((x.buffer, result.buffer) for x in pointers)
         case Call(function="fourier", pointers=(*results, x, y)):
             for result in results:
                 yield x.buffer, result.buffer

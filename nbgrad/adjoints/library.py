@@ -6,16 +6,26 @@ transform one transform.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from ..errors import LoopError
-from ..ir.library import CONSTANT, DFT, FOURIER, HALF_TO_REAL, PRODUCT, REAL_TO_HALF, RULE
+from ..ir.library import (
+    CONSTANT,
+    DFT,
+    FOREIGN,
+    FOURIER,
+    HALF_TO_REAL,
+    PRODUCT,
+    REAL_TO_HALF,
+    RULE,
+)
 from ..ir.statements import Address, Call, For, Function, Literal
 from ..ir.walk import with_inner
+from .partials import without_derivative
 
 __all__ = [
-    "SIZES", "adjoints_of_call", "call_without", "declare_array_rule", "tangents_of_call",
-    "with_calls",
+    "SIZES", "ArrayRule", "adjoints_of_call", "call_without", "declare_array_rule", "pullback_of",
+    "tangents_of_call", "with_calls",
 ]  # fmt: skip
 
 SIZES = 12
@@ -48,6 +58,8 @@ def call_without(call: Call, buffers: Collection[Any]) -> Call | None:
     """The call without results in these buffers; None for one that has no others."""
     if call.function in (CONSTANT, PRODUCT, RULE):
         return None if call.arguments[0].buffer in buffers else call
+    if call.function == FOREIGN:
+        return call
     found = _transform(*_parts(call.arguments, lambda x: None if x in buffers else x))
     return found[0] if found else None
 
@@ -137,18 +149,13 @@ def _of_constant(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
 # -- rules of users -------------------------------------------------------------------------------
 
 
-class ArrayRule(Protocol):
-    """The derivatives of a function of vectors: functions that add to a cotangent or a tangent."""
+class ArrayRule(NamedTuple):
+    """The derivatives of a function of vectors, which also take sizes and numbers: the pullback of
+    `y_bar, y, x, x_bar` adds to `x_bar`; the pushforward of `y, x, x_dot, y_dot`, which is made
+    when it is asked for, adds to `y_dot`."""
 
-    @property
-    def pullback(self) -> Function:
-        """Of `y_bar, y, x, x_bar`, and of sizes and numbers."""
-        ...
-
-    @property
-    def pushforward(self) -> Function:
-        """Of `y, x, x_dot, y_dot`, and of sizes and numbers."""
-        ...
+    pullback: Function
+    pushforward: Callable[[], Function]
 
 
 _RULES: dict[int, ArrayRule] = {}
@@ -157,6 +164,11 @@ _RULES: dict[int, ArrayRule] = {}
 def declare_array_rule(number: int, rule: ArrayRule) -> None:
     """Have calls of `RULE` with a number differentiated by a rule."""
     _RULES[number] = rule
+
+
+def pullback_of(call: Call) -> Function | None:
+    """The pullback that the adjoint of a call calls; None for a call without a rule of a user."""
+    return _RULES[call.arguments[2].number].pullback if call.function == RULE else None
 
 
 def _adjoints_of_rule(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
@@ -172,12 +184,24 @@ def _tangents_of_rule(arguments: Sequence[Any], dot: Shadow) -> list[Call]:
     y_dot, x_dot = _of(y, dot), _of(x, dot)
     if y_dot is None or x_dot is None:
         return []
-    return [Call(_RULES[number.number].pushforward, (y, x, x_dot, y_dot, *numbers))]
+    return [Call(_RULES[number.number].pushforward(), (y, x, x_dot, y_dot, *numbers))]
+
+
+# -- C functions ----------------------------------------------------------------------------------
+
+
+def _of_foreign(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
+    pointers = [x for x in arguments if isinstance(x, Address)]
+    count = arguments[len(pointers) + 1].number
+    if any(_of(x, shadow) for x in pointers[:count]) and any(_of(x, shadow) for x in pointers):
+        raise LoopError(without_derivative("foreign "))
+    return []
 
 
 _OF = {
     CONSTANT: (_of_constant, _of_constant),
     PRODUCT: (_adjoints_of_product, _tangents_of_product),
+    FOREIGN: (_of_foreign, _of_foreign),
     RULE: (_adjoints_of_rule, _tangents_of_rule),
     FOURIER: (_adjoints_of_transform, _tangents_of_transform),
 }

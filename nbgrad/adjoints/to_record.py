@@ -193,9 +193,7 @@ class Plan:
     def _is_stable(self, statement: Any, segment: Segment, body: Body) -> bool:
         """Whether a statement has the same value at the end of its body."""
         if isinstance(statement, Load):
-            if any(getattr(loop.statement, "call", None) for loop in body.loops()):
-                return True  # a call does not write to what it reads
-            return not any(
+            return body.is_in_call() or not any(  # which writes to nothing that it reads
                 isinstance(each, Store) and self._meet(statement, body, each, body, False)
                 for each in _later(statement, segment, body)
             )
@@ -228,7 +226,7 @@ class Plan:
             together = every.setdefault(read.buffer, {}).setdefault((read.at, home), (read, {}))
             together[1][at] = None
         for segment, body in self._segments:
-            if any(getattr(loop.statement, "call", None) for loop in body.loops()):
+            if body.is_in_call():
                 continue  # the statement before it sets the elements to 0, and is undone
             for each in walk(segment.statements):
                 if isinstance(each, Store) and id(each) not in self.written:

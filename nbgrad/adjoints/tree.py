@@ -97,6 +97,10 @@ class Body:
             here = here.parent
         return found
 
+    def is_in_call(self) -> bool:
+        """Whether it is in a loop that is a call of a library function."""
+        return any(getattr(loop.statement, "call", None) for loop in self.loops())
+
 
 def tree(statements: Sequence[Statement], variables: Collection[str]) -> Body:
     """The tree of the statements of a function."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .llvm_ops import Value
+from .llvm_ops import Value, llvm_type
 
 __all__ = ["foreign", "of_scipy"]
 
@@ -65,6 +65,7 @@ declare ptr @PyObject_CallMethod(ptr, ptr, ptr, ...)
 declare i64 @PyLong_AsUnsignedLongLong(ptr)
 declare void @Py_DecRef(ptr)
 declare void @PyErr_Print()"""
+_DOUBLE = np.dtype(np.float64)
 _ADDRESSES = "nbgrad.kernels.scalar.library"  # whose function `address` finds those of SciPy
 
 
@@ -73,14 +74,16 @@ def of_scipy(writer: Any, name: str, given: Sequence[Value], results: Any) -> li
     return _asked(writer, name, given, "i32 1")
 
 
-def foreign(writer: Any, name: str, given: Sequence[Value], results: Any) -> list[Value]:
-    """A C function of users."""
-    return _asked(writer, name, given, "")
+def foreign(writer: Any, name: str, given: Sequence[Any], results: Any) -> list[Value]:
+    """A C function of users, of numbers and pointers, which gives a double or nothing."""
+    return _asked(writer, name, given, "", results)
 
 
-def _asked(writer: Any, name: str, given: Sequence[Value], last: str) -> list[Value]:
-    """A function of doubles. Code asks Python for its address at the first call and keeps it; where
-    that fails, the error is printed, and the result is nan."""
+def _asked(
+    writer: Any, name: str, given: Sequence[Any], last: str, results: Any = (_DOUBLE,)
+) -> list[Value]:
+    """A C function. Code asks Python for its address at the first call and keeps it; where that
+    fails, the error is printed, and the result is nan."""
     label, texts = name.replace(" ", "."), writer.module.intrinsics
     texts["scipy"] = _OF_PYTHON
     texts[f"scipy {label}"] = _FINDER.format(
@@ -88,5 +91,9 @@ def _asked(writer: Any, name: str, given: Sequence[Value], last: str) -> list[Va
         doubles="double, " * len(given),
     )  # fmt: skip
     pointer = writer.emit(f"call ptr @found.{label}()")
-    text = ", ".join([*(f"double {x.text}" for x in given), *filter(None, [last])])
-    return [Value(writer.emit(f"call double {pointer}({text})"), np.dtype(np.float64))]
+    kinds = [f"ptr {x}" if isinstance(x, str) else f"{llvm_type(x.dtype)} {x.text}" for x in given]
+    text = ", ".join([*kinds, *filter(None, [last])])
+    if not results:
+        writer.add(f"call void {pointer}({text})")
+        return []
+    return [Value(writer.emit(f"call double {pointer}({text})"), _DOUBLE)]

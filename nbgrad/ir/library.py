@@ -5,7 +5,8 @@ outermost loop holds the call that does the same: all analyses read the loops, a
 """
 
 __all__ = [
-    "CONSTANT", "DFT", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF", "RULE",
+    "CONSTANT", "DFT", "FOREIGN", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF",
+    "RULE",
 ]  # fmt: skip
 
 PRODUCT = "product"
@@ -26,7 +27,11 @@ RULE = "rule"
 """Nothing: 0 is added to a vector, whose derivative is given by a user. The arguments are addresses
 of the vector and of that of what it is computed from, the number of the rule, and the sizes and
 numbers that its functions take."""
-LIBRARY = frozenset([PRODUCT, FOURIER, CONSTANT, RULE])
+FOREIGN = "foreign"
+"""A C function of a user, which may read and write arrays. The arguments are their addresses, the
+number of the function, that of the arrays that it may write, which come first, and whole numbers.
+It has no derivative."""
+LIBRARY = frozenset([PRODUCT, FOURIER, CONSTANT, RULE, FOREIGN])
 
 DFT, REAL_TO_HALF, HALF_TO_REAL = range(3)
 """Kinds of transforms: complex, from real numbers to the first half of the spectrum, and back."""

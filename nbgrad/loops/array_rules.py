@@ -7,29 +7,45 @@ are read as code, of all arguments as one vector, and all results as one.
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from ..adjoints.library import declare_array_rule
+from ..adjoints.library import ArrayRule, declare_array_rule
 from ..adjoints.reverse import value_and_cotangents
 from ..compiler.front.arrays import assign, fresh, in_memory, is_array, nest, position_of
 from ..compiler.front.calls import call, not_read, record_arrays
 from ..compiler.front.emit import FunctionBuilder, address_of
 from ..compiler.front.functions import written
 from ..compiler.front.syntax import Unsupported
-from ..compiler.front.values import INT, KNOWN_0, KNOWN_1, Array, Known, Number, Place, Value
-from ..compiler.front.values import rebuilt, whole
+from ..compiler.front.values import (
+    INT,
+    KNOWN_0,
+    KNOWN_1,
+    Array,
+    Known,
+    Number,
+    Place,
+    Value,
+    rebuilt,
+)
 from ..errors import LoopError, NoRuleError
 from ..ir.library import RULE
 from ..ir.reductions import SUM
-from ..ir.statements import Assign, Call, For, Function, Literal, Pointer, Store
+from ..ir.statements import Assign, Call, Function, Literal, Pointer, Store
 from ..rules.nondiff import stop_row
 from ..transforms.custom import CustomRule
-from .flat_values import Leaf, add_values, dtype_of, layout_of, numbers_of, packed, size_of
-from .flat_values import unpacked
+from .flat_values import (
+    add_values,
+    dtype_of,
+    layout_of,
+    numbers_of,
+    packed,
+    unpacked,
+)
+from .library import with_call
 from .rows import scalar_code
 
 __all__ = ["call_with_rule"]
@@ -51,15 +67,13 @@ def call_with_rule(
 ) -> Value:
     """A call of a function with a rule."""
     name = rule._name
-    given = tuple(emit.settled(in_memory(emit, x)) for x in operands)
+    given = tuple(_read_only(emit.settled(in_memory(emit, x))) for x in operands)
     if any(not isinstance(x, Known) for x in named.values()):
         raise Unsupported(f"a call of {name} with arguments by name: pass them by position")
-    before = emit.writes.mark()
     out = in_memory(emit, call(emit, rule.f, given, named))
-    if emit.writes.since(before).intersection(_buffers(given)):
-        raise Unsupported(f"a call of {name}, a custom_rule that writes into its arguments")
-    layouts = tuple(layout_of(x, f"an argument of {name}") for x in given), layout_of(
-        out, f"a result of {name}"
+    layouts = (
+        tuple(layout_of(x, f"an argument of {name}") for x in given),
+        layout_of(out, f"a result of {name}"),
     )
     dtype = dtype_of(layouts)
     if dtype is None or dtype_of(layouts[0]) is None or dtype_of(layouts[1]) is None:
@@ -73,10 +87,10 @@ def call_with_rule(
     return unpacked(emit, layouts[1], result.place, lengths, mutable=True)
 
 
-def _buffers(value: Any) -> set[str]:
+def _read_only(value: Any) -> Any:
     if isinstance(value, tuple):
-        return {buffer for x in value for buffer in _buffers(x)}
-    return {whole(value.place.buffer)} if isinstance(value, Array) else set()
+        return rebuilt(value, map(_read_only, value))
+    return replace(value, mutable=False) if isinstance(value, Array) else value
 
 
 def _linked(
@@ -98,11 +112,9 @@ def _linked(
             term = emit.applied("multiply", [emit.cast(square, dtype), own], dtype)
             at = made.place.at.plus(position_of(emit, [KNOWN_1], [i]))
             emit.add(Store(made.place.buffer, at, term.operand, dtype, SUM))
-    loop = emit.body[-1]
-    assert isinstance(loop, For)
     sizes = [size.operand for size in (*x.shape, *y.shape, *numbers)]
     addresses = [address_of(each.place) for each in (made, x)]
-    emit.body[-1] = replace(loop, call=Call(RULE, (*addresses, rule, *sizes)))
+    with_call(emit, Call(RULE, (*addresses, rule, *sizes)))
     return made
 
 
@@ -117,9 +129,11 @@ class _Derivatives:
     def declared(self, numbers: Sequence[Number]) -> Literal:
         """The number of the rule, which calls have as an argument."""
         self._kinds = [INT, INT, *(x.dtype for x in numbers)]  # sizes of the vectors come first
-        digest = hashlib.sha256(repr((self.pullback, self._rule.pushforward is None)).encode())
-        number = int(digest.hexdigest()[:15], 16)
-        declare_array_rule(number, self)
+        pull = self._pullback()
+        push = self._pushforward() if self._rule.pushforward else None
+        number = int(hashlib.sha256(repr((pull, push)).encode()).hexdigest()[:15], 16)
+        transposed = cache(partial(self._transposed, pull))
+        declare_array_rule(number, ArrayRule(pull, (lambda: push) if push else transposed))
         return Literal(number, INT)
 
     def _function(self, what: str, names: Sequence[str], write: Callable) -> Function:
@@ -135,8 +149,11 @@ class _Derivatives:
         self._rest = list(rest)
         return given, unpacked(emit, self._out, y, iter(self._rest))
 
-    @cached_property
-    def pullback(self) -> Function:
+    def _is_one_tree(self, found: tuple) -> bool:
+        """Whether cotangents are those of the only argument, which is a tuple."""
+        return isinstance(self._given[0], tuple) and len(found) == len(self._given[0]) != 1
+
+    def _pullback(self) -> Function:
         """x_bar += J^T y_bar."""
         name = self._rule._name
 
@@ -146,11 +163,12 @@ class _Derivatives:
             given, out = self._values(emit, x, y, numbers)
             cotangent = unpacked(emit, self._out, y_bar, iter(self._rest))
             found = call(emit, self._rule.pullback, [cotangent, out, *given], self._named)
-            if len(given) == 1 and not (isinstance(found, tuple) and len(found) == 1):
+            if len(given) == 1 and (not isinstance(found, tuple) or self._is_one_tree(found)):
                 found = (found,)
             if not isinstance(found, tuple) or len(found) != len(given):
                 raise Unsupported(
-                    f"a pullback of {name} that gives {_counted(found)} for {len(given)} arguments"
+                    f"a pullback of {name} that gives {_counted(found, 'cotangent')} for "
+                    f"{_counted(given, 'argument')}: return a tuple with one for each"
                 )
             what = f"a cotangent of {name}"
             add_values(emit, x_bar, given, self._given, found, what)
@@ -158,12 +176,9 @@ class _Derivatives:
 
         return self._function("pullback", ("y_bar", "y", "x", "x_bar"), write)
 
-    @cached_property
-    def pushforward(self) -> Function:
+    def _pushforward(self) -> Function:
         """y_dot += J x_dot."""
         rule = self._rule
-        if rule.pushforward is None:
-            return self._transposed()
 
         def write(
             emit: FunctionBuilder, y: Place, x: Place, x_dot: Place, y_dot: Place, *numbers: Number
@@ -177,9 +192,8 @@ class _Derivatives:
 
         return self._function("pushforward", ("y", "x", "x_dot", "y_dot"), write)
 
-    def _transposed(self) -> Function:
+    def _transposed(self, pull: Function) -> Function:
         """The pullback, which is linear in the cotangent, transposed by its own adjoint."""
-        pull = self.pullback
         names = [name for name, _ in pull.parameters]
         try:
             adjoint = value_and_cotangents(pull, (names[0], names[3]), ())
@@ -215,8 +229,9 @@ def _known(dtype: np.dtype | None) -> np.dtype:
     return dtype
 
 
-def _counted(found: Value) -> str:
-    return f"{len(found)} cotangents" if isinstance(found, tuple) else "no tuple"
+def _counted(found: Value, what: str) -> str:
+    count = len(found) if isinstance(found, tuple) else 1
+    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def _without_constants(value: Any, layout: Any) -> Value:

@@ -20,7 +20,7 @@ from ..compiler.front.arrays import (
     nest,
     number,
     position_of,
-    require_same,
+    require,
 )
 from ..compiler.front.complex_numbers import is_complex
 from ..compiler.front.elements import moved, row_strides
@@ -47,7 +47,11 @@ class Leaf:
 
     @property
     def kinds(self) -> str:
-        return "a number" if self.lengths is None else f"an array of {len(self.lengths)} axes"
+        """What it is, in words."""
+        if self.lengths is None:
+            return "a number"
+        count = len(self.lengths)
+        return f"an array with {count} {'axis' if count == 1 else 'axes'}"
 
 
 def layout_of(value: Value, what: str) -> Layout:
@@ -171,19 +175,20 @@ def add_values(
             shape = given.shape if is_array(given) else None  # pyright: ignore
             if (None if shape is None else len(shape)) != (part.lengths and len(part.lengths)):
                 raise Unsupported(f"{what} that is not {part.kinds}")
-            _add_leaf(emit, here, x, given)
+            _add_leaf(emit, here, x, given, what)
         here = moved(emit, here, _count(emit, x))
 
     add(like, layout, value)
 
 
-def _add_leaf(emit: FunctionBuilder, here: Place, x: Any, given: Value) -> None:
+def _add_leaf(emit: FunctionBuilder, here: Place, x: Any, given: Value, what: str) -> None:
     if not is_array(x):
         emit.add_to(here, ZERO, given)
         return
     elements = lazy(emit, given)
     for own, wanted in zip(elements.shape, x.shape, strict=True):
-        require_same(emit, own, wanted)
+        holds = emit.operation(operator.eq, own, wanted)
+        require(emit, holds, f"{what} has another shape than it must have", "DimensionMismatch")
     target = Array(here, x.shape)
     with nest(emit, x.shape) as indices:
         at = position_of(emit, row_strides(emit, target), indices)

@@ -11,25 +11,40 @@ from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import DOUBLE, Value
 from ..kernels.scalar.library import foreign
 
-__all__: list[str] = []
+__all__ = ["c_function", "place_of"]
 
 _C_FUNCTION = ctypes.CFUNCTYPE(None).__mro__[1]  # the class of functions of ctypes
 
 
+def c_function(function: Any) -> Any:
+    """The function of ctypes, also that of `numba.cfunc`; None for any other object."""
+    found = getattr(function, "ctypes", function)
+    return found if isinstance(found, _C_FUNCTION) else None
+
+
+def place_of(function: Any) -> int:
+    """The address of a function of ctypes."""
+    place = ctypes.cast(function, ctypes.c_void_p).value
+    assert place is not None
+    return place
+
+
 def _row(function: Any, of_elements: bool) -> Callable | None:
-    found = getattr(function, "ctypes", function)  # that of `numba.cfunc`
-    if not isinstance(found, _C_FUNCTION):
+    if (found := c_function(function)) is None:
         return None
     kinds = (found.restype, *(found.argtypes or ()))
     if found.argtypes is None or any(kind is not ctypes.c_double for kind in kinds):
         raise Unsupported(
-            "a call of a C function: its argtypes and its restype must be ctypes.c_double"
+            "a call of a C function: its argtypes and its restype must be ctypes.c_double, or "
+            "among its argtypes there must be pointers to arrays"
         )
     if of_elements:
-        raise Unsupported("a call of a C function with an array: give it numbers")
-    place = ctypes.cast(found, ctypes.c_void_p).value
-    assert place is not None
-    return partial(_called, foreign(place, len(found.argtypes)), len(found.argtypes))
+        raise Unsupported(
+            "a call of a C function of numbers with an array: call it in a loop, or declare "
+            "pointers in its argtypes"
+        )
+    name = foreign(place_of(found), len(found.argtypes))
+    return partial(_called, name, len(found.argtypes))
 
 
 def _called(name: str, arity: int, emit: FunctionBuilder, *operands: Value) -> Value:

@@ -1,5 +1,6 @@
 """Calls of library functions in functions of loops."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,7 +14,7 @@ from ..compiler.front.arrays import assign, count_of, nest, position_of
 from ..compiler.front.emit import FunctionBuilder, address_of
 from ..compiler.front.functions import function_of
 from ..compiler.front.values import KNOWN_1, Array, Known, Value
-from ..ir.library import CONSTANT, FOURIER, LIBRARY, RULE
+from ..ir.library import CONSTANT, FOREIGN, FOURIER, LIBRARY, RULE
 from ..ir.reductions import SUM
 from ..ir.statements import Call, For, Function, Literal, New, Pointer, Store
 from ..ir.walk import walk, with_inner
@@ -23,7 +24,7 @@ from ..kernels.fourier_plans import added_transform  # whose symbol stored code 
 from ..kernels.lapack import BY_LAPACK
 from ..kernels.reflections import reflected
 
-__all__ = ["CONSTANTS", "add_constant", "with_library"]
+__all__ = ["CONSTANTS", "add_constant", "declare_foreign", "with_call", "with_library"]
 
 CONSTANTS = (
     *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.choleskied,
@@ -52,9 +53,24 @@ def add_constant(
     addresses = [address_of(x.place) for x in (result, source)]
     number = Literal(CONSTANTS.index(kernel), INT)
     numbers = [emit.cast(x, INT).operand for x in sizes]
+    with_call(emit, Call(CONSTANT, (*addresses, number, *numbers)))
+
+
+def with_call(emit: FunctionBuilder, call: Call) -> None:
+    """Have the loop that was written last stand for a call."""
     loop = emit.body[-1]
     assert isinstance(loop, For)
-    emit.body[-1] = replace(loop, call=Call(CONSTANT, (*addresses, number, *numbers)))
+    emit.body[-1] = replace(loop, call=call)
+
+
+_FOREIGN: dict[int, Function] = {}
+
+
+def declare_foreign(function: Function) -> int:
+    """The number under which calls of `FOREIGN` call a function."""
+    number = int(hashlib.sha256(repr(function).encode()).hexdigest()[:15], 16)
+    _FOREIGN[number] = function
+    return number
 
 
 def _changed(body: Any) -> tuple:
@@ -114,6 +130,11 @@ def _statement(each: Any) -> Any:
         out, x, number, *sizes = each.arguments
         function = _kernel(dtype, number.number, len(sizes))
         return replace(each, function=function, arguments=(x, out, *sizes))
+    if each.function == FOREIGN:
+        count = len(each.pointers)
+        number, _, *whole = each.arguments[count:]
+        function = _FOREIGN[number.number]
+        return replace(each, function=function, arguments=(*each.pointers, *whole))
     return replace(each, function=_product(dtype, len(each.arguments)))
 
 

@@ -13,6 +13,7 @@ from ..adjoints.activity import active_names
 from ..adjoints.build import Names
 from ..adjoints.ends import CHANGES
 from ..adjoints.inline import inlined
+from ..adjoints.library import pullback_of
 from ..compiler.forks import with_open_properties
 from ..compiler.front.functions import (
     ArrayResult,
@@ -236,7 +237,10 @@ class Signature:
         """The exceptions that the function raises, and those of its derivatives: classes by name,
         and messages. The last one is for lack of memory."""
         every = walk(self._body.body)
-        raised = [(x.error, x.message) for x in every if isinstance(x, Raise)]
+        calls = [x.call for x in every if isinstance(x, For) and x.call]
+        rules = [rule for call in calls if (rule := pullback_of(call))]
+        inside = [x for f in rules for x in walk(inlined(f, Names(names_in(f))).body)]
+        raised = [(x.error, x.message) for x in (*every, *inside) if isinstance(x, Raise)]
         if any(isinstance(x, For) and x.checkpoint for x in every):
             raised.append(CHANGES)
         text = (

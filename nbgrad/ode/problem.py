@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from ctypes import ArgumentError
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,8 @@ class Problem:
         except (TraceError, UntrackedError):
             refusals.forget(before)
             self.is_read = not isinstance(self.f, Lifted)
+        except ArgumentError:  # pointers as compiled code takes them
+            self.is_read = True
 
     def run(self, name: Any, *args: Any) -> Any:
         """Call a program: "states", "path", or that of the roots of events."""

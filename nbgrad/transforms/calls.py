@@ -23,6 +23,7 @@ class FunctionCall:
         self.op, self.f = op, f
         self.rule: Any = None  # the `CustomRule`, if there is one
         self.leaves, self.rebuild = trees.flatten((list(args), options))
+        self.positional = list(args)
         self.places = [i for i, x in enumerate(self.leaves) if trees.is_differentiable(x)]
         self._result: tuple[list, Callable] | None = None
 

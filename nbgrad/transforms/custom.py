@@ -127,6 +127,7 @@ class _Custom(CallPrimitive):
 
     def pullback(self, ct, out, args, need, **params):
         call: FunctionCall = params["call"]
+        _require_positions(call, need)
         if _is_compiled(call.rule.pullback) and any(isinstance(x, Array) for x in (ct, out, *args)):
             return _pulled_as_op(call, need, ct, out, args)
         return pulled(call, ct, out, args)
@@ -153,6 +154,16 @@ class _Custom(CallPrimitive):
 
 
 _primitive = _Custom("custom_rule")
+
+
+def _require_positions(call: FunctionCall, need: Sequence[bool]) -> None:
+    """Raise for an argument that is passed by its name and has a derivative: rules give none."""
+    count = len(trees.flatten(call.positional)[0])
+    if any(needed and i >= count for i, needed in zip(call.places, need, strict=True)):
+        raise CustomRuleError(
+            f"{call.name}: an argument that is passed by its name has no derivative: pass it by "
+            "position"
+        )
 
 
 class _Pullback(Primitive):

@@ -44,7 +44,7 @@ class Rule:
 
     def pull(self, ct: Any, out: Any, args: Sequence) -> list:
         call, given = self._filled(args)
-        need = [True] * len(given)
+        need = [isinstance(self.call.leaves[i], Array) for i in call.places]
         found = self.primitive.pullback(ct, out, given, need, call=call)
         return [*found, *(None for _ in self.places)]
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import llvmlite
 import numba
@@ -58,11 +59,12 @@ ALLOCATORS = {np.empty, np.zeros, np.ones, np.empty_like, np.zeros_like, np.ones
 
 
 def versions() -> dict[str, str]:
-    """What counts may hang on."""
+    """What counts may hang on. A virtual machine may lack features of its processor."""
+    features = sorted(name for name, has in binding.get_host_cpu_features().items() if has)
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "numba": f"{numba.__version__}, llvmlite {llvmlite.__version__}, NumPy {np.__version__}",
-        "processor": binding.get_host_cpu_name(),
+        "processor": f"{binding.get_host_cpu_name()} {crc32(' '.join(features).encode()):x}",
     }
 
 

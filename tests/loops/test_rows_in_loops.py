@@ -177,7 +177,7 @@ def test_rules_of_users():
     assert nbgrad.jvp(f, (x, 2.0), (np.ones(2), 0.0))[1] == pytest.approx(by_x.sum())
     second = nbgrad.grad(nbgrad.grad(nbgrad.njit(lambda x: floored(x) * x)))
     assert second(2.5) == pytest.approx(21.0 * 2.5)
-    with pytest.raises(nbgrad.NoRuleError, match="floored, a custom_rule, with an array"):
+    with pytest.raises(nbgrad.NoRuleError, match=r"an array as a number .*in floored"):
         nbgrad.grad(nbgrad.njit(lambda x: np.sum(floored(x))))(x)
 
 

@@ -54,6 +54,8 @@ def set_element(emit: FunctionBuilder, holder: Value, index: Value, value: Value
     elif isinstance(holder, Array) and holder.mutable:
         emit.writes.note(holder.place.buffer)
         emit.store(holder.place, _where(emit, holder, index), value)
+    elif isinstance(holder, Array):
+        raise Unsupported("assignment to an element of an array that is read-only")
     else:
         raise Unsupported("assignment to an element of a tuple or a number")
 
@@ -162,7 +164,7 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
             from .views import transposed  # which reads elements
 
             return transposed(emit, holder)
-        if name in METHODS:
+        if name in METHODS or name == "ctypes":
             return Known(Method(holder, name))
     if name in ("real", "imag") and (isinstance(holder, (Array, Lazy, Number)) or (
         is_complex(holder)
