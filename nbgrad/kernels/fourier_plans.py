@@ -19,7 +19,7 @@ from .fourier import run
 from .gemm import DOUBLE, dtype_of
 from .twiddles import Plan, plan_of
 
-__all__ = ["added_transform"]
+__all__ = ["added_transform", "planned_later"]
 
 _SYMBOL = "nbgrad_fourier_plans"
 _SLOTS, _WORDS = 256, 9
@@ -74,6 +74,20 @@ def added_transform(yr, yi, xr, xi, there, kind, rows, n, inner, weight, adds):
               rows, n, inner, chunk, weight, adds, blank, aside, size_in, size)  # fmt: skip
     if words[8] != 0:
         _given_back(_table()[1], here)
+
+
+@device
+def planned_later(re, im, out, inverse, kind, rows, n, inner, weight):
+    """The planes of a result, of contiguous arrays, for a length that is known at run time."""
+    last = shift(out, rows * (n // 2 + 1 if kind == REAL_TO_HALF else n) * inner)
+    if kind == REAL_TO_HALF:
+        added_transform(out, last, re, re, 7, kind, rows, n, inner, weight, 0)
+    elif kind == HALF_TO_REAL:
+        added_transform(out, out, re, im, 13, kind, rows, n, inner, weight, 0)
+    elif inverse:
+        added_transform(last, out, im, re, 15, kind, rows, n, inner, weight, 0)
+    else:
+        added_transform(out, last, re, im, 15, kind, rows, n, inner, weight, 0)
 
 
 @device

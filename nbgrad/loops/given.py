@@ -1,21 +1,23 @@
 """The arguments of a call that is recorded: what stands for arrays and for lengths."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.front.arrays import in_memory, shape_of
+from ..compiler.front.arrays import in_memory, is_one, shape_of
 from ..compiler.front.complex_calls import has_complex, part_of
 from ..compiler.front.elementwise import dtype_of_elements
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
-from ..compiler.front.values import Array, Complex, Known, Lazy, Number, Slice, Value
+from ..compiler.front.values import INT, Array, Complex, Known, Lazy, Number, Slice, Value
 from ..compiler.front.values import NamedTuple as NamedTupleValue
 from ..complex.pair import ComplexArray, joined
 from ..core.primitive import Aval
-from ..ir.statements import Literal
+from ..ir.scalar import NAMES, arg
+from ..ir.statements import Assign, Literal
 from ..runtime.kinds import is_a
 
 __all__ = ["Given", "RealImag", "in_parts"]
@@ -44,11 +46,13 @@ _TOLD = (bool, int, float, complex, str, type(None), type, np.dtype)
 
 
 class Given:
-    """The arguments of a call: `leaves` are those that are known at run time."""
+    """The arguments of a call: `leaves` are those that are known at run time. Lengths that are
+    constants are named as others are if `names_constants`."""
 
     def __init__(
-        self, emit: FunctionBuilder, operands: Sequence[Value], named: Mapping[str, Value]
-    ):
+        self, emit: FunctionBuilder, operands: Sequence[Value], named: Mapping[str, Value],
+        names_constants: bool = False,
+    ):  # fmt: skip
         self._emit = emit
         self.leaves: list[Any] = []
         self.sizes: dict[str, Number] = {}  # integers that are arguments, and lengths
@@ -59,11 +63,28 @@ class Given:
             {k: self._part(x) for k, x in named.items()},
         )
         self.leaves = [in_memory(emit, x) if isinstance(x, Lazy) else x for x in self.leaves]
+        if names_constants:
+            self.leaves = [self._with_names(x) for x in self.leaves]
+        lengths = [n for x in self.leaves for n in shape_of(x) if not is_one(n)]
+        constant = [isinstance(n.operand, Literal) for n in lengths]
+        self.is_mixed = any(constant) and not all(constant)
         for x in self.leaves:
             for axis, n in enumerate(reversed(shape_of(x))):
                 if not isinstance(n.operand, Literal):
                     self.sizes[str(n.operand)] = n
                     self.axes.setdefault(str(n.operand), axis)
+
+    def _with_names(self, x: Any) -> Any:
+        if not isinstance(x, Array):
+            return x
+        lengths = []
+        for n in x.shape:
+            if isinstance(n.operand, Literal) and not is_one(n):
+                name = self._emit.name()
+                self._emit.add(Assign(name, arg(NAMES[0]), (n.operand,), INT, INT))
+                n = Number(name, INT, True)
+            lengths.append(n)
+        return replace(x, shape=tuple(lengths))
 
     @property
     def rank(self) -> int:

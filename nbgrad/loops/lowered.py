@@ -21,6 +21,7 @@ from ..compiler.front.elements import moved, row_strides
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.functions import entry_of, type_of
 from ..compiler.front.syntax import Unsupported
+from ..compiler.front.transforms import add_planes
 from ..compiler.front.values import INT, Array, Known, Lazy, Number, Place
 from ..compiler.front.values import Value as Written
 from ..compiler.front.views import flattened_array, reshaped
@@ -28,6 +29,7 @@ from ..ir.affine import Axis
 from ..ir.formulas import value_of
 from ..ir.sizes import is_dynamic
 from ..ir.statements import Assign, Literal
+from ..kernels.fourier_plans import planned_later
 from ..static.lower.buffered import DeviceCall, Matmul, Reduce, Scatter
 from ..static.lower.values import (
     Concat,
@@ -320,6 +322,9 @@ class Writer:
             add_constant(self._emit, value.function, result, source, sizes)
             return result
         places = [self._place(x) for x in value.args]
+        if value.function is planned_later:
+            add_planes(self._emit, result.place, places, sizes)
+            return result
         if not hasattr(value.function, "maker"):
             call(self._emit, value.function, [*places, result.place, *sizes])
             return result

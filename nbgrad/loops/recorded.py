@@ -4,6 +4,7 @@ A call of a function of NumPy or nbgrad is recorded on symbols whose lengths are
 lowered as in a compiled program. Lengths that the call needs to be equal are found by trying.
 """
 
+import contextlib
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,7 @@ from ..complex.pair import ComplexArray
 from ..core.array import functions
 from .given import Given
 
-__all__: list[str] = []
+__all__ = ["call_recorded", "has_array"]
 
 _HOMES = ("nbgrad.rules.", "nbgrad.special.", "nbgrad.stats.", "nbgrad.nn.", "nbgrad.linalg.")
 _WRITING = {np.put, np.place, np.putmask, np.copyto, np.fill_diagonal, np.put_along_axis}
@@ -37,13 +38,13 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
         return None  # whether it copies depends on the memory
     if isinstance(function, Method):
         if any(map(has_complex, (function.holder, *operands))):
-            return _called if hasattr(ComplexArray, function.name) else None
-        return _called if is_array(function.holder) else None
+            return call_recorded if hasattr(ComplexArray, function.name) else None
+        return call_recorded if is_array(function.holder) else None
     every = [*operands, *named.values()]
-    if not any(map(_has_array, every)):
+    if not any(map(has_array, every)):
         return None
     if any(map(has_complex, every)):
-        return _called if function in rules else None
+        return call_recorded if function in rules else None
     own = getattr(function, "own", function)  # in place of a function of SciPy
     home = str(getattr(own, "__module__", None) or "")
     if f"{home}.".startswith("nbgrad.random."):
@@ -53,14 +54,14 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
         known = function in functions or isinstance(whole, np.ufunc) or function in _WRITING
     except TypeError:  # not hashable
         return None
-    return _called if known or f"{home}.".startswith(_HOMES) else None
+    return call_recorded if known or f"{home}.".startswith(_HOMES) else None
 
 
-def _has_array(value: Value) -> bool:
-    return is_array(value) or (isinstance(value, tuple) and any(map(_has_array, value)))
+def has_array(value: Value) -> bool:
+    return is_array(value) or (isinstance(value, tuple) and any(map(has_array, value)))
 
 
-def _called(
+def call_recorded(
     emit: FunctionBuilder, function: Any, operands: Sequence[Value], named: Mapping[str, Value]
 ) -> Value:
     """A call that is recorded."""
@@ -79,10 +80,22 @@ def _called(
         raise Unsupported(f"{function.__name__} of such an array")
     if first is not None:
         function = _copying(function)
-    given = Given(emit, operands, named)
-    if len(given.axes) > _MOST_LENGTHS:
-        raise Unsupported(f"{function.__name__} of arrays of {len(given.axes)} lengths")
-    found = chosen(emit, variants_of(function, given, same), given)
+
+    def recorded(given: Given) -> Value:
+        if len(given.axes) > _MOST_LENGTHS:
+            raise Unsupported(f"{function.__name__} of arrays of {len(given.axes)} lengths")
+        return chosen(emit, variants_of(function, given, same), given)
+
+    mark, given = emit.mark(), Given(emit, operands, named)
+    try:
+        found = recorded(given)
+    except Unsupported:
+        if not given.is_mixed:
+            raise
+        emit.reset(mark)
+        with contextlib.suppress(Unsupported):  # for constant lengths that equal others
+            return recorded(Given(emit, operands, named, names_constants=True))
+        raise
     if first is None:
         return found
     assign(emit, first, found)
@@ -100,7 +113,7 @@ def _drawn(
     for name, value in given.items():
         given[name] = _number(emit, value, name in lengths)
     first = given.pop(names[0], Known(None))
-    return _called(emit, function, [_state(emit, first)], given)
+    return call_recorded(emit, function, [_state(emit, first)], given)
 
 
 def _number(emit: FunctionBuilder, value: Value, is_length: bool) -> Value:

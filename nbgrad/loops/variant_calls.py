@@ -12,6 +12,7 @@ from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.transforms import Parts, joined
 from ..compiler.front.values import (
+    BOOL,
     COMPLEX,
     COMPLEX_SINGLE,
     INT,
@@ -26,6 +27,7 @@ from ..compiler.front.values import (
 )
 from ..errors import coded
 from ..ir.statements import If, Raise
+from ..static.lower.values import Full
 from .given import Given, RealImag
 from .lowered import Writer
 from .variants import Variant, told
@@ -130,7 +132,7 @@ def _written(emit: FunctionBuilder, variant: Variant, given: Given) -> list[Valu
         home, name = error.__module__, error.__qualname__
         label = name if home == "builtins" else f"{home}.{name}"
         require(emit, writer.value(ok).element(()), message, label)
-    found = [_result(emit, writer.value(x), x.shape) for x in outputs]
+    found = [_result(emit, writer.value(x), x) for x in outputs]
     return [
         _as_view(emit, x, is_view, given) for x, is_view in zip(found, variant.views, strict=True)
     ]
@@ -147,9 +149,11 @@ def _as_view(emit: FunctionBuilder, found: Value, is_view: bool, given: Given) -
     return in_memory(emit, lazy(emit, found)) if shares and not is_view else found
 
 
-def _result(emit: FunctionBuilder, found: Any, shape: tuple) -> Value:
-    if shape:
+def _result(emit: FunctionBuilder, found: Any, output: Any) -> Value:
+    if output.shape:
         return in_memory(emit, found)
+    if isinstance(output, Full) and output.dtype == BOOL:  # such as `lower` of `cho_factor`
+        return Known(bool(output.number))
     return emit.settled(lazy(emit, found).element(()))
 
 

@@ -9,8 +9,6 @@ where the numbers of the half that stand for two of the spectrum have the same w
 import numpy as np
 
 from ..core.primitive import Aval, bind
-from ..errors import StaticError
-from ..ir.sizes import is_dynamic
 from ..kernels import fourier as kernels
 from ..kernels.twiddles import DFT, HALF_TO_REAL, REAL_TO_HALF
 from . import batching
@@ -143,27 +141,16 @@ half_to_real_row = Linear(
 # -- functions ------------------------------------------------------------------------------------
 
 
-def _require_number(n):
-    if is_dynamic(n):
-        raise StaticError(
-            f"a Fourier transform of {n} numbers: its length must be a number; leave the axis out "
-            "of dynamic=..."
-        )
-
-
 def dft(re, im, axis: int, inverse: bool = False):
     """The planes of the discrete Fourier transform of re + i im along an axis, not normalised."""
-    _require_number(re.shape[axis])
     return tuple(bind(dft_row, re, im, axis=axis % len(re.shape), inverse=inverse))
 
 
 def real_to_half(x, axis: int):
     """The planes of the first n // 2 + 1 numbers of the transform of real numbers."""
-    _require_number(x.shape[axis])
     return tuple(bind(real_to_half_row, x, axis=axis % len(x.shape), weight=1))
 
 
 def half_to_real(re, im, n: int, axis: int):
     """The n real numbers whose transform begins with re + i im, times n."""
-    _require_number(n)
     return bind(half_to_real_row, re, im, n=n, axis=axis % len(re.shape), weight=2)

@@ -1,6 +1,6 @@
 """`scipy.fft`, whose transforms accept tracked arrays, real and complex ones.
 
-Hermitian transforms along several axes and fast Hankel transforms are SciPy's own.
+Fast Hankel transforms are SciPy's own.
 
 >>> from nbgrad.scipy.fft import dct
 >>> nbgrad.grad(lambda x: dct(x)[0])(np.ones(3))
@@ -14,6 +14,7 @@ import numpy as _np
 import scipy.fft as _plain
 
 from ..rules.surface import cosines as _own
+from ..rules.surface import hermitian as _hermitian
 from .by_parts import linear_in as _linear_in
 from .names import tracked_by as _tracked_by
 
@@ -43,4 +44,6 @@ for _name in (
     "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift",
 ):  # fmt: skip
     _names[_name] = _tracked_by(_of_numpy(getattr(_np.fft, _name)), _OPTIONS)(_names[_name])
+for _name in ("hfft2", "ihfft2", "hfftn", "ihfftn"):
+    _names[_name] = _tracked_by(_of_numpy(getattr(_hermitian, _name)), _OPTIONS)(_names[_name])
 globals().update(_names)

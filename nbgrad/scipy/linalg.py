@@ -16,6 +16,7 @@ import scipy.linalg as _plain
 
 from .. import linalg as _own
 from ..core.primitive import shape_of as _shape_of
+from ..rules.linalg.options import HINTS as _HINTS
 from .names import joined as _joined
 from .names import tracked_by as _tracked_by
 
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
     qr: Any
 
     def __getattr__(name: str) -> Any: ...
-
-
-_HINTS = {
-    "assume_a", "check_finite", "driver", "lapack_driver", "lwork", "overwrite_a", "overwrite_b",
-}  # fmt: skip
 
 
 def _cholesky(a: Any, lower: bool = False) -> Any:

@@ -4,6 +4,8 @@
 # pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
 # pyright: reportOperatorIssue=false
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.fft
@@ -74,5 +76,23 @@ def test_fourier_transforms_are_those_of_scipy():
             assert np.allclose(found.data, getattr(scipy.fft, name)(each, norm="ortho"))
     for name in ("rfft", "ihfft", "rfft2", "rfftn", "fftshift"):
         assert np.allclose(getattr(fft, name)(nbgrad.track(x)).data, getattr(scipy.fft, name)(x))
+    for name in ("hfft2", "hfftn", "ihfft2", "ihfftn"):
+        for norm in (None, "ortho", "forward"):
+            found = getattr(fft, name)(nbgrad.track(x), norm=norm, workers=1)
+            assert np.allclose(found.data, getattr(scipy.fft, name)(x, norm=norm))
     assert np.allclose(fft.fft(nbgrad.track(z), 6, 0, None, True, 1).data, scipy.fft.fft(z, 6, 0))
     assert np.array_equal(fft.fft(z), scipy.fft.fft(z))
+
+
+@pytest.mark.parametrize(
+    "transform", [fft.fft, fft.dct, fft.idct, fft.dst], ids=lambda f: f.__name__
+)
+def test_named_lengths_take_one_compilation(transform):
+    def loss(x):
+        return np.sum(np.abs(transform(x)) ** 3)
+
+    compiled = nbgrad.compile(nbgrad.grad(loss), dynamic={"x": ("n",)})
+    with warnings.catch_warnings(action="error"):
+        for n in (6, 9, 16):
+            x = np.random.default_rng(n).normal(size=n)
+            np.testing.assert_allclose(compiled(x), nbgrad.grad(loss)(x), rtol=1e-9)

@@ -66,7 +66,8 @@ def call(
                 return other(emit, function, operands, named)
             except Unsupported as unfit:
                 refused.__cause__ = unfit
-                if str(unfit).startswith(f"{refused}: "):  # it says why
+                is_wrapper = str(refused).endswith("which takes any keywords")
+                if is_wrapper or str(unfit).startswith(f"{refused}: "):  # it says why
                     refused = unfit
         emit.reset(held)
         raise refused

@@ -20,6 +20,7 @@ from .arrays import (
     nest,
     position_of,
 )
+from .elements import moved
 from .elementwise import dtype_of_elements
 from .emit import FunctionBuilder, address_of
 from .values import (
@@ -152,6 +153,28 @@ def from_half(emit: FunctionBuilder, x: Parts, axis: int, n: Number) -> Parts:
     made = _zeros(emit, (*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype, 1)
     _add_transform(emit, HALF_TO_REAL, [*made.places, *x.places], x.shape, axis, n)
     return made
+
+
+def add_planes(
+    emit: FunctionBuilder, result: Place, sources: Sequence[Place], sizes: Sequence[Value]
+) -> None:
+    """The planes of a transform, one behind the other, of those of contiguous arrays. The sizes are
+    whether it is the inverse one, its kind, the rows, the length n, the numbers behind the axis,
+    and the weight of numbers of half a spectrum."""
+    inverse, kind, weight = (getattr(sizes[i], "value", 0) for i in (0, 1, 5))
+    assert weight == (_WEIGHT if kind == HALF_TO_REAL else 1)
+    rows, n, inner = (_natural(emit.cast(x, INT)) for x in sizes[2:5])
+    size = count_of(emit, [rows, half_of(emit, n) if kind == REAL_TO_HALF else n, inner])
+    real = [result] if kind == HALF_TO_REAL else [result, moved(emit, result, size)]
+    for each in real:
+        assign(emit, Array(each, (emit.typed(size),)), Known(0))
+    given: list[Place | None] = list(sources)
+    if inverse:  # with the real and the imaginary parts exchanged
+        real, given = real[::-1], given[::-1]
+    if kind == REAL_TO_HALF:
+        given = [given[0], None]
+    places = [*real, *[None] * (2 - len(real)), *given]
+    _add_transform(emit, kind, places, (rows, n, inner), 1, n)
 
 
 def half_of(emit: FunctionBuilder, n: Number) -> Number:

@@ -5,7 +5,9 @@ from typing import Any
 
 from ...core.symbols import Symbol
 from ...ir.affine import Axis
+from ...ir.sizes import is_dynamic
 from ...kernels.fourier import lengths, spectrum, split
+from ...kernels.fourier_plans import planned_later
 from ...kernels.twiddles import DFT, HALF_TO_REAL, REAL_TO_HALF, plan_of
 
 __all__ = ["dft", "half_to_real", "real_to_half"]
@@ -21,6 +23,9 @@ def _transformed(
     size = rows * lengths(kind, n)[1] * inner
     if not math.prod(symbol.shape):
         return graph.full(0.0, symbol.shape, symbol.dtype)
+    if is_dynamic(n):
+        sizes = int(inverse), kind, rows, n, inner, weight
+        return graph.call(symbol.shape, symbol.dtype, (re, im), planned_later, sizes)
     plan = plan_of(kind, n, inner, symbol.dtype)
     (re, re_at), (im, im_at) = _block(re), _block(im)
     args = re, im, graph.constant(plan.steps), graph.constant(plan.table)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.primitive import shape_of
 from ...errors import ArgumentError, DimensionMismatch
+from ...ir.naming import naming
 from ...kernels import shapes
 from ...runtime.kinds import is_a
 from ..dtypes import float_type
@@ -27,15 +28,20 @@ _SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 # -- transforms of the last axis, not normalised --------------------------------------------------
 
 
-def _angles(x: Any, start: float, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """cos and sin of start + step * k, in the dtype of x."""
-    angle = start + step * np.arange(count)
+def _number(x: Any, n: int) -> Any:
+    """A length as an array, so that what is computed from it has a formula where it is named."""
+    return np.full((), n, np.float64, like=x)
+
+
+def _angles(x: Any, start: float, step: float, n: int, count: int) -> tuple[Any, Any]:
+    """cos and sin of pi * (start + step * k) / n, in the dtype of x."""
+    angle = (start + step * np.arange(count, like=x)) * (math.pi / _number(x, n))
     return np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
 
 
 def _even(x: Any) -> Any:
     """The signs of odd elements changed."""
-    return x * (1 - 2 * (np.arange(shape_of(x)[-1]) % 2)).astype(x.dtype)
+    return x * (1 - 2 * (np.arange(shape_of(x)[-1], like=x) % 2)).astype(x.dtype)
 
 
 def _cosine_1(x: Any) -> Any:
@@ -45,14 +51,14 @@ def _cosine_1(x: Any) -> Any:
 def _cosine_2(x: Any) -> Any:
     n = shape_of(x)[-1]
     re, im = real_to_half(np.concatenate([x[..., ::2], np.flip(x[..., 1::2], -1)], -1), -1)
-    c, s = _angles(x, 0.0, math.pi / (2 * n), n // 2 + 1)
+    c, s = _angles(x, 0.0, 0.5, n, n // 2 + 1)
     first, rest = 2 * (re * c + im * s), 2 * (re * s - im * c)
     return np.concatenate([first, np.flip(rest[..., 1 : (n + 1) // 2], -1)], -1)
 
 
 def _cosine_3(x: Any) -> Any:
     n = shape_of(x)[-1]
-    c, s = _angles(x, 0.0, math.pi / (2 * n), n // 2 + 1)
+    c, s = _angles(x, 0.0, 0.5, n, n // 2 + 1)
     re = x[..., : n // 2 + 1]
     im = np.concatenate([0 * x[..., :1], np.flip(x[..., n - n // 2 :], -1)], -1)
     out = half_to_real(re * c + im * s, re * s - im * c, n, -1)
@@ -72,12 +78,12 @@ def _cosine_4(x: Any) -> Any:
     n = shape_of(x)[-1]
     if n % 2:
         # Twice as many complex numbers: e**(-i pi (2 k + 1) (2 j + 1) / (4 n)).
-        c, s = _angles(x, 0.0, math.pi / (2 * n), n)
+        c, s = _angles(x, 0.0, 0.5, n, n)
         pads = ((0, 0),) * (len(shape_of(x)) - 1)
         re, im = dft(np.pad(x * c, (*pads, (0, n))), np.pad(-x * s, (*pads, (0, n))), -1)
-        c, s = _angles(x, math.pi / (4 * n), math.pi / (2 * n), n)
+        c, s = _angles(x, 0.25, 0.5, n, n)
         return 2 * (re[..., :n] * c + im[..., :n] * s)
-    c, s = _angles(x, math.pi / (8 * n), math.pi / n, n // 2)
+    c, s = _angles(x, 0.125, 1.0, n, n // 2)
     even, odd = x[..., ::2], np.flip(x[..., 1::2], -1)
     re, im = dft(even * c + odd * s, odd * c - even * s, -1)
     return _woven(2 * (re * c + im * s), np.flip(2 * (re * s - im * c), -1))
@@ -89,13 +95,53 @@ def _sine_1(x: Any) -> Any:
     return -real_to_half(odd, -1)[1][..., 1:-1]
 
 
-_COSINES: dict[int, Callable] = {1: _cosine_1, 2: _cosine_2, 3: _cosine_3, 4: _cosine_4}
-_SINES: dict[int, Callable] = {
-    1: _sine_1,
-    2: lambda x: np.flip(_cosine_2(_even(x)), -1),
-    3: lambda x: _even(_cosine_3(np.flip(x, -1))),
-    4: lambda x: _even(_cosine_4(np.flip(x, -1))),
-}
+# -- the same for named lengths -------------------------------------------------------------------
+# They have formulas without halves, as transforms of twice as many numbers.
+
+
+def _extended(x: Any, count: int, axis: int = -1) -> Any:
+    """x with so many zeros behind it along an axis: `np.pad` makes plain numbers of lengths."""
+    axis %= len(shape_of(x))
+    shape, first = list(shape_of(x)), [slice(None)] * axis
+    shape[axis] = count
+    zeros = np.zeros_like(x[(*first, slice(1))])
+    return np.concatenate([x, np.broadcast_to(zeros, tuple(shape))], axis)
+
+
+def _named_cosine_2(x: Any) -> Any:
+    n = shape_of(x)[-1]
+    re, im = real_to_half(_extended(x, n), -1)
+    c, s = _angles(x, 0.0, 0.5, n, n)
+    return 2 * (re[..., :n] * c + im[..., :n] * s)
+
+
+def _named_cosine_3(x: Any) -> Any:
+    n = shape_of(x)[-1]
+    c, s = _angles(x, 0.0, 0.5, n, n)
+    return half_to_real(_extended(x * c, 1), _extended(x * s, 1), 2 * n, -1)[..., :n]
+
+
+def _named_cosine_4(x: Any) -> Any:
+    n = shape_of(x)[-1]
+    c, s = _angles(x, 0.0, 0.5, n, n)
+    re, im = dft(_extended(x * c, n), _extended(-x * s, n), -1)
+    c, s = _angles(x, 0.25, 0.5, n, n)
+    return 2 * (re[..., :n] * c + im[..., :n] * s)
+
+
+def _transforms(second: Callable, third: Callable, fourth: Callable) -> dict[bool, dict]:
+    """Sine and cosine transforms by type."""
+    sines = {
+        1: _sine_1,
+        2: lambda x: np.flip(second(_even(x)), -1),
+        3: lambda x: _even(third(np.flip(x, -1))),
+        4: lambda x: _even(fourth(np.flip(x, -1))),
+    }
+    return {True: sines, False: {1: _cosine_1, 2: second, 3: third, 4: fourth}}
+
+
+_PLAIN = _transforms(_cosine_2, _cosine_3, _cosine_4)
+_NAMED = _transforms(_named_cosine_2, _named_cosine_3, _named_cosine_4)
 
 
 # -- arguments ------------------------------------------------------------------------------------
@@ -113,6 +159,8 @@ def resized(op: str, x: Any, n: Any, axis: int) -> Any:
         )
     if n <= length:
         return x if n == length else x[(*(slice(None),) * axis, slice(n))]
+    if naming() is not None:
+        return _extended(x, n - length, axis)
     pads = [(0, 0)] * len(shape_of(x))
     pads[axis] = 0, int(n) - length
     return np.pad(x, pads)
@@ -134,12 +182,11 @@ def _options(op: str, type: Any, norm: Any) -> str:
     return norm
 
 
-def _ends(n: int, dtype: np.dtype, numbers: dict[int, float]) -> np.ndarray:
-    """Factors: ones but at some positions."""
-    out = np.ones(n, dtype)
-    for place, number in numbers.items():
-        out[place] *= number
-    return out
+def _scaled(x: Any, places: set[int], factor: float) -> Any:
+    """The elements at some positions of the last axis times a factor."""
+    at = np.arange(shape_of(x)[-1], like=x)
+    chosen = np.any(np.stack([at == place for place in places]), axis=0)
+    return x * np.where(chosen, factor, 1.0).astype(x.dtype)
 
 
 def _along(op: str, sine: bool, type: int, x: Any, norm: str, axis: int, orthogonal: Any) -> Any:
@@ -149,19 +196,21 @@ def _along(op: str, sine: bool, type: int, x: Any, norm: str, axis: int, orthogo
     if type == 1 and not sine and n < 2:
         raise ArgumentError(f"{op}: type 1 is not defined for a single element along axis {axis}")
     full = 2 * (n + (0 if type > 1 else 1 if sine else -1))
-    scale = {"backward": 1.0, "ortho": 1 / math.sqrt(full), "forward": 1 / full}[norm]
     x = np.moveaxis(x, axis, -1)
     root, edge = math.sqrt(2), n - 1 if sine else 0
     if orthogonal and type == 1 and not sine:
-        x = x * _ends(n, x.dtype, {0: root, n - 1: root})
+        x = _scaled(x, {0, n - 1}, root)
     elif orthogonal and type == 3:
-        x = x * _ends(n, x.dtype, {edge: root})
-    out = (_SINES if sine else _COSINES)[type](x)
+        x = _scaled(x, {edge}, root)
+    out = (_PLAIN if naming() is None else _NAMED)[sine][type](x)
     if orthogonal and type == 1 and not sine:
-        out = out * _ends(n, out.dtype, {0: 1 / root, n - 1: 1 / root})
+        out = _scaled(out, {0, n - 1}, 1 / root)
     elif orthogonal and type == 2:
-        out = out * _ends(n, out.dtype, {edge: 1 / root})
-    return np.moveaxis(out if scale == 1.0 else out * scale, -1, axis)
+        out = _scaled(out, {edge}, 1 / root)
+    if norm != "backward":
+        count = _number(x, full)
+        out = out / (np.sqrt(count) if norm == "ortho" else count).astype(out.dtype)
+    return np.moveaxis(out, -1, axis)
 
 
 def _one(op: str, sine: bool, inverse: bool, x, type, n, axis, norm, orthogonalize) -> Any:

@@ -1,5 +1,6 @@
 """Filters of signals and convolutions by Fourier transforms, under SciPy's names."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ...core.primitive import bind, shape_of
 from ...core.symbols import is_recorded
 from ...errors import ArgumentError, DimensionMismatch, NoRuleError, StaticError
+from ...ir.naming import naming
 from ...kernels import shapes
 from ..dtypes import float_type
 from ..feedback import feedback
@@ -36,8 +38,8 @@ _FAST = (1, 3, 5, 7, 9, 15)
 
 
 def _fast_length(n: int) -> int:
-    """The least length of n or more whose transform is fast."""
-    return min(c << max((-(-n // c) - 1).bit_length(), 0) for c in _FAST)
+    """The least length of n or more whose transform is fast; n where lengths are named."""
+    return n if naming() else min(c << max((-(-n // c) - 1).bit_length(), 0) for c in _FAST)
 
 
 def _products(x: Any, y: Any, axes: list[int], lengths: list[int]) -> Any:
@@ -59,7 +61,8 @@ def _products(x: Any, y: Any, axes: list[int], lengths: list[int]) -> Any:
     index = [slice(None)] * len(shape_of(out))
     for axis, n in zip(axes, lengths, strict=True):
         index[axis] = slice(n)
-    return out[tuple(index)] * (1.0 / np.prod([*sizes, size]))
+    out = out[tuple(index)]
+    return out / np.full((), math.prod([*sizes, size]), out.dtype, like=out)
 
 
 def _signals(op: str, *arrays: Any) -> list[Any]:
