@@ -16,6 +16,7 @@ from ..adjoints.record import Fact
 from ..compiler.forks import fork_safe
 from ..compiler.llvm_heap import freeing
 from ..core.primitive import shape_of
+from ..runtime.heap import room
 from ..threads.pool import start_if_wanted
 from . import kernels
 from .packed import Derivative
@@ -66,7 +67,7 @@ def value_and_record(
     if halves is None:
         return None
     forward, backward = halves
-    vector = kernels.new_vector((of.size([shape_of(x) for x in arguments]),), of.dtype)
+    vector = room((of.size([shape_of(x) for x in arguments]),), of.dtype)
     runs = kernels.runs_of(forward)
     status = runs.keeping(*arguments, vector, room=MOST - _taken[0])
     latest_status[of.signature.function] = runs.status

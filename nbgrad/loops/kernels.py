@@ -14,6 +14,7 @@ from ..compiler.front.functions import Entry, array_results
 from ..compiler.kernel import kernel_from_ir
 from ..ir.statements import Address, Call, Function
 from ..ir.walk import walk
+from ..runtime.heap import room
 from ..threads.pool import start_if_wanted
 from .execute import Runs
 from .packed import Derivative
@@ -129,12 +130,7 @@ def filled(
         count = len(signature.arguments)
         for each in derivative.each(arguments):
             signature.check_bounds(each[:count])
-    out = new_vector(shape, derivative.dtype)
+    out = room(shape, derivative.dtype)
     runs_of(derivative)(*arguments, out, record=record)
     start_if_wanted()
     return out
-
-
-def new_vector(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array that a kernel fills."""
-    return np.empty(shape, dtype)

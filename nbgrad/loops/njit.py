@@ -18,6 +18,7 @@ from . import array_rules as array_rules
 from . import exponential as exponential
 from . import foreign as foreign
 from . import foreign_arrays as foreign_arrays
+from . import histograms as histograms
 from . import of_scipy as of_scipy
 from . import recorded as recorded
 from . import ruled as ruled

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..adjoints.build import INT, Names, copy, literal, operation
+from ..adjoints.first_sets import with_first_sets
+from ..adjoints.lengths import known_lengths, shapes_of
 from ..ir.affine import ZERO, Affine, variable
 from ..ir.statements import (
     Address,
@@ -48,6 +50,12 @@ class Packing:
     def __init__(self, of: Derivative, by_address: bool):
         self._of, self._signature, self._by_address = of, of.signature, by_address
         self._dtype, self._inner = of.dtype, of.function
+        self._set_first: frozenset[str] = frozenset()
+        if not of.along:
+            primal, lengths = of.signature.primal, of.signature.lengths
+            known = known_lengths(primal, shapes_of(primal, lengths))
+            shadows = {f"{name}.bar": shape for name, shape in known.items() if shape}
+            self._inner, self._set_first = with_first_sets(of.function, shadows)
         self._names = Names(())
         self._parameters: list[tuple[str, Any]] = []
         self._body: list[Any] = []
@@ -325,7 +333,8 @@ class Packing:
             return Address(source[0], ZERO, dtype)
         if is_result and dtype == self._dtype:
             at = self._out_at[i]
-            self._fill(self._out, at, dtype, i, source, self._body, kind)
+            if source is not None or f"{self._signature.leaves[i].name}.bar" not in self._set_first:
+                self._fill(self._out, at, dtype, i, source, self._body, kind)
             return Address(self._out, self._at(at), dtype)
         buffer = self._room(i, dtype)
         if of.half == "backward" and origin.kind == "leaf":  # its elements are in the record

@@ -4,16 +4,22 @@ A gradient allocates arrays and frees them all. By default glibc then returns th
 the system, and maps it again in the next step, page by page, each filled with zeros: for arrays of
 a few megabytes this takes several times as long as the arithmetic. So glibc is told to keep up to
 `KEPT` bytes of freed memory, and to allocate arrays of up to 32 MB, its own limit, from there. On
-other systems nothing is changed. Set the environment variable NBGRAD_KEEP_MEMORY=0 to disable this.
+other systems nothing is changed. Larger gradients are kept here, up to `KEPT` bytes in total, and
+used again when nothing else holds them. Set the environment variable NBGRAD_KEEP_MEMORY=0 to
+disable this.
 """
 
 import ctypes
 import os
 import sys
+import threading
 from functools import cache
+from math import prod
 from typing import Any
 
-__all__ = ["keep", "kept", "trim"]
+import numpy as np
+
+__all__ = ["keep", "kept", "room", "trim"]
 
 KEPT = 1 << 27
 LARGEST = 1 << 25
@@ -42,6 +48,43 @@ def _library() -> Any:
     return library if hasattr(library, "gnu_get_libc_version") else None
 
 
+_large: list[np.ndarray] = []  # the latest last
+_lock = threading.Lock()
+
+
+def _references(arrays: list[np.ndarray], i: int) -> int:
+    """How often an array in a list is held."""
+    return sys.getrefcount(arrays[i])
+
+
+_UNUSED = _references([np.empty(0)], 0)
+
+
+def room(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array that is not set."""
+    size = prod(shape) * dtype.itemsize
+    if not LARGEST < size <= KEPT or not _is_wanted() or not _lock.acquire(blocking=False):
+        return np.empty(shape, dtype)
+    try:
+        sizes = [x.nbytes for x in _large]
+        free = (i for i, n in enumerate(sizes) if n == size and _references(_large, i) == _UNUSED)
+        place = next(free, None)
+        each = np.empty(size, np.uint8) if place is None else _large.pop(place)
+        while sum(x.nbytes for x in _large) + size > KEPT:
+            del _large[0]
+        _large.append(each)
+    finally:
+        _lock.release()
+    return each.view(dtype).reshape(shape)
+
+
+@cache
+def _is_wanted() -> bool:
+    """Whether memory is kept. Without a global lock, counts of references are not exact."""
+    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return has_lock and os.environ.get(_VARIABLE, "1").strip() != "0"
+
+
 def keep() -> None:
     """Make the C library keep freed memory."""
     library = _library()
@@ -51,25 +94,29 @@ def keep() -> None:
 
 
 def kept() -> int:
-    """The free memory that the C library keeps, in bytes; 0 if it is not known."""
+    """The memory that is kept, in bytes: that of the C library as far as it is known, and that of
+    large arrays."""
     library = _library()
+    large = sum(x.nbytes for x in _large)
     figures = getattr(library, "mallinfo2", None)  # since glibc 2.33
     if figures is None:
-        return 0
+        return large
     figures.restype = _Figures
-    return figures().fordblks
+    return figures().fordblks + large
 
 
 def trim() -> int:
     """Return free memory to the system. Returns the number of bytes.
 
-    The process keeps up to 128 MB of freed memory for new arrays: see `nbgrad.stats()["kept"]`. If
-    the C library is not glibc, or NBGRAD_KEEP_MEMORY=0 is set, nothing is kept.
+    The process keeps up to 128 MB of freed memory for new arrays, see `nbgrad.stats()["kept"]`, if
+    the C library is glibc, and up to 128 MB of large gradients. With NBGRAD_KEEP_MEMORY=0 nothing
+    is kept.
 
     >>> nbgrad.trim() >= 0
     True
     """
     library = _library()
+    _large.clear()
     if library is None:
         return 0
     before = _resident()

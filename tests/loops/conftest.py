@@ -8,7 +8,7 @@ from nbgrad.loops import kernels
 
 @pytest.fixture(autouse=True)
 def vectors_without_numbers(monkeypatch):
-    def new_vector(size, dtype):
+    def room(size, dtype):
         return np.full(size, np.nan if dtype.kind == "f" else 77, dtype)
 
-    monkeypatch.setattr(kernels, "new_vector", new_vector)
+    monkeypatch.setattr(kernels, "room", room)
