@@ -86,6 +86,12 @@ def _of(module: str) -> dict[int, tuple[str, Any]]:
     return found
 
 
+def _frequencies() -> tuple[Any, ...]:
+    """SciPy's functions of frequencies, if they are loaded."""
+    home = sys.modules.get("scipy.fft")
+    return () if home is None else (home.fftfreq, home.rfftfreq)
+
+
 def _found(function: Any) -> tuple[str, str, Any] | None:
     """The module and the name of a function, and ours."""
     if not str(getattr(function, "__module__", "")).startswith(_HOMES):
@@ -138,6 +144,10 @@ def _hermitian(
 def _stand_in(
     function: Any, operands: Sequence[Value], named: Mapping[str, Value]
 ) -> Callable | None:
+    if function in _frequencies():
+        return (
+            getattr(np.fft, function.__name__) if len(operands) < 3 and "xp" not in named else None
+        )
     found = _found(function)
     if found is not None and found[1] in ("fftconvolve", "oaconvolve"):
         return _convolution(operands, named)
