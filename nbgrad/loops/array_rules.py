@@ -48,7 +48,7 @@ from .flat_values import (
 from .library import with_call
 from .rows import scalar_code
 
-__all__ = ["call_with_rule"]
+__all__ = ["call_with_rule", "link"]
 
 
 def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Callable | None:
@@ -71,16 +71,29 @@ def call_with_rule(
     if any(not isinstance(x, Known) for x in named.values()):
         raise Unsupported(f"a call of {name} with arguments by name: pass them by position")
     out = in_memory(emit, call(emit, rule.f, given, named))
+    return link(emit, rule, named, given, out)
+
+
+def link(
+    emit: FunctionBuilder, rule: Any, named: Mapping[str, Value], given: tuple[Value, ...],
+    out: Value,
+) -> Any:  # fmt: skip
+    """The result `out` of a function of the arguments `given`, with the derivative that a rule
+    gives it: its pullback and pushforward are functions that are called."""
+    name = rule._name
     layouts = (
         tuple(layout_of(x, f"an argument of {name}") for x in given),
         layout_of(out, f"a result of {name}"),
     )
-    dtype = dtype_of(layouts)
-    if dtype is None or dtype_of(layouts[0]) is None or dtype_of(layouts[1]) is None:
+    if dtype_of(layouts[0]) is None or dtype_of(layouts[1]) is None:
         return out
     x, y = packed(emit, given, layouts[0]), packed(emit, out, layouts[1])
     numbers = [*numbers_of(given, layouts[0]), *numbers_of(out, layouts[1])]
-    linked = _linked(emit, x, y, _Derivatives(rule, named, *layouts).declared(numbers), numbers)
+    operands = list(dict.fromkeys(n.operand for n in numbers))
+    distinct = [next(n for n in numbers if n.operand == x) for x in operands]
+    places = [operands.index(n.operand) for n in numbers]
+    rule_number = _Derivatives(rule, named, *layouts).declared(distinct, places)
+    linked = _linked(emit, x, y, rule_number, distinct)
     result = fresh(emit, linked.shape, linked.place.dtype)
     assign(emit, result, linked)
     lengths = iter(numbers_of(out, layouts[1]))
@@ -122,12 +135,14 @@ class _Derivatives:
     """The pullback and the pushforward of a rule as functions of vectors, for layouts of the
     arguments and of the result."""
 
-    def __init__(self, rule: CustomRule, named: Mapping[str, Value], given: Any, out: Any):
+    def __init__(self, rule: Any, named: Mapping[str, Value], given: Any, out: Any):
         self._rule, self._named, self._given, self._out = rule, named, given, out
         self._pointers = Pointer(_known(dtype_of(given))), Pointer(_known(dtype_of(out)))
 
-    def declared(self, numbers: Sequence[Number]) -> Literal:
-        """The number of the rule, which calls have as an argument."""
+    def declared(self, numbers: Sequence[Number], places: Sequence[int]) -> Literal:
+        """The number of the rule, which calls have as an argument, as they have the numbers at
+        these places."""
+        self._places = places
         self._kinds = [INT, INT, *(x.dtype for x in numbers)]  # sizes of the vectors come first
         pull = self._pullback()
         push = self._pushforward() if self._rule.pushforward else None
@@ -144,7 +159,8 @@ class _Derivatives:
         return written(name, [*names, *numbers], [*kinds, *self._kinds], write).function
 
     def _values(self, emit: FunctionBuilder, x: Place, y: Place, numbers: Sequence[Number]) -> Any:
-        rest = iter(numbers[2:])
+        self._numbers = [numbers[2 + i] for i in self._places]
+        rest = iter(self._numbers)
         given: Any = unpacked(emit, self._given, x, rest)
         self._rest = list(rest)
         return given, unpacked(emit, self._out, y, iter(self._rest))
@@ -184,7 +200,7 @@ class _Derivatives:
             emit: FunctionBuilder, y: Place, x: Place, x_dot: Place, y_dot: Place, *numbers: Number
         ) -> Value:
             given, out = self._values(emit, x, y, numbers)
-            moving = unpacked(emit, self._given, x_dot, iter(numbers[2:]))
+            moving = unpacked(emit, self._given, x_dot, iter(self._numbers))
             tangents = _without_constants(moving, self._given)
             found = call(emit, rule.pushforward, [tangents, out, *given], self._named)
             add_values(emit, y_dot, out, self._out, found, f"a tangent of {rule._name}")

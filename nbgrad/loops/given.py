@@ -1,6 +1,6 @@
 """The arguments of a call that is recorded: what stands for arrays and for lengths."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
@@ -47,13 +47,15 @@ _TOLD = (bool, int, float, complex, str, type(None), type, np.dtype)
 
 class Given:
     """The arguments of a call: `leaves` are those that are known at run time. Lengths that are
-    constants are named as others are if `names_constants`."""
+    constants are named as others are if `names_constants`. Leaves at the places `results` have the
+    shape that `infer` gives for that of the last leaf."""
 
     def __init__(
         self, emit: FunctionBuilder, operands: Sequence[Value], named: Mapping[str, Value],
-        names_constants: bool = False,
+        names_constants: bool = False, results: Sequence[int] = (),
+        infer: Callable[[Aval], Aval] | None = None,
     ):  # fmt: skip
-        self._emit = emit
+        self._emit, self._results, self._infer = emit, results, infer
         self.leaves: list[Any] = []
         self.sizes: dict[str, Number] = {}  # integers that are arguments, and lengths
         self.axes: dict[str, int] = {}  # of these, counted from the last one
@@ -68,8 +70,8 @@ class Given:
         lengths = [n for x in self.leaves for n in shape_of(x) if not is_one(n)]
         constant = [isinstance(n.operand, Literal) for n in lengths]
         self.is_mixed = any(constant) and not all(constant)
-        for x in self.leaves:
-            for axis, n in enumerate(reversed(shape_of(x))):
+        for i, x in enumerate(self.leaves):
+            for axis, n in enumerate(reversed(shape_of(x) if i not in results else ())):
                 if not isinstance(n.operand, Literal):
                     self.sizes[str(n.operand)] = n
                     self.axes.setdefault(str(n.operand), axis)
@@ -140,8 +142,11 @@ class Given:
         found = []
         for x in self.leaves:
             lengths: list[Any] = [getattr(n.operand, "number", n.operand) for n in shape_of(x)]
-            shape = tuple(sizes[n] if isinstance(n, str) else n for n in lengths)
+            shape = tuple(sizes.get(n, 0) if isinstance(n, str) else n for n in lengths)
             found.append(Aval.of(shape, dtype_of_elements(self._emit, x)))
+        for i in self._results:
+            assert self._infer is not None
+            found[i] = Aval.of(self._infer(found[-1]).shape, found[i].dtype)
         return found
 
     def rebuilt(self, leaves: Sequence[Any], sizes: Mapping[str, int]) -> tuple[list, dict]:

@@ -10,10 +10,11 @@ import numpy as np
 
 from ..adjoints.build import INT, buffers_of
 from ..adjoints.library import SIZES, with_calls
-from ..compiler.front.arrays import assign, count_of, nest, position_of
+from ..compiler.front.arrays import assign, count_of, fresh, nest, number, position_of
 from ..compiler.front.emit import FunctionBuilder, address_of
 from ..compiler.front.functions import function_of
-from ..compiler.front.values import KNOWN_1, Array, Known, Value
+from ..compiler.front.syntax import Unsupported
+from ..compiler.front.values import KNOWN_1, Array, Known, Number, Value
 from ..ir.library import CONSTANT, FOREIGN, FOURIER, LIBRARY, RULE
 from ..ir.reductions import SUM
 from ..ir.statements import Call, For, Function, Literal, New, Pointer, Store
@@ -24,13 +25,17 @@ from ..kernels.fourier_plans import added_transform  # whose symbol stored code 
 from ..kernels.lapack import BY_LAPACK
 from ..kernels.reflections import reflected
 
-__all__ = ["CONSTANTS", "add_constant", "declare_foreign", "with_call", "with_library"]
+__all__ = [
+    "CONSTANTS", "add_constant", "constant_array", "declare_foreign", "with_call", "with_library",
+]  # fmt: skip
+
+_LARGEST_CONSTANT = 256
 
 CONSTANTS = (
     *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.choleskied,
     complex_choleskied, reflected, complex_reflected,
 )  # fmt: skip
-"""Kernels whose results are constants for all derivatives: `expanded.py` adds what has them."""
+"""Kernels whose results are constants for all derivatives: `row_rules.py` gives them some."""
 
 
 def with_library(function: Function) -> Function:
@@ -54,6 +59,17 @@ def add_constant(
     number = Literal(CONSTANTS.index(kernel), INT)
     numbers = [emit.cast(x, INT).operand for x in sizes]
     with_call(emit, Call(CONSTANT, (*addresses, number, *numbers)))
+
+
+def constant_array(emit: FunctionBuilder, array: np.ndarray) -> Array:
+    """An array of constants."""
+    if array.size > _LARGEST_CONSTANT:
+        raise Unsupported(f"an array of {array.size} constants: make it outside")
+    found = fresh(emit, [number(n) for n in array.shape], array.dtype)
+    for i, x in enumerate(array.ravel().tolist()):
+        at = position_of(emit, [KNOWN_1], [Known(i)])
+        emit.store(found.place, at, Number(Literal(x, array.dtype), array.dtype))
+    return found
 
 
 def with_call(emit: FunctionBuilder, call: Call) -> None:

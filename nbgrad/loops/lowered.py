@@ -28,7 +28,7 @@ from ..compiler.front.views import flattened_array, reshaped
 from ..ir.affine import Axis
 from ..ir.formulas import value_of
 from ..ir.sizes import is_dynamic
-from ..ir.statements import Assign, Literal
+from ..ir.statements import Assign
 from ..kernels.fourier_plans import planned_later
 from ..static.lower.buffered import DeviceCall, Matmul, Reduce, Scatter
 from ..static.lower.values import (
@@ -45,11 +45,10 @@ from ..static.lower.values import (
     View,
     topological,
 )
-from .library import CONSTANTS, add_constant
+from .library import CONSTANTS, add_constant, constant_array
+from .row_rules import RowRule, link_row
 
 __all__ = ["Writer"]
-
-_LARGEST_CONSTANT = 256
 
 
 @with_open_properties
@@ -95,7 +94,7 @@ class Writer:
 
     def give(self, value: Value, array: np.ndarray) -> None:
         """Have a value be an array of constants."""
-        self._known[value] = self._constant(array)
+        self._known[value] = constant_array(self._emit, array)
 
     # -- sizes ------------------------------------------------------------------------------------
 
@@ -315,6 +314,9 @@ class Writer:
         return array_call(self._emit, function, operands, named)
 
     def _call(self, value: DeviceCall) -> Array:
+        if isinstance(value.function, RowRule):
+            out, x = ((self._known[each], self.shape(each.shape)) for each in value.args)
+            return link_row(self._emit, value.function, out, x)
         result = self._new(value)
         sizes = [self.size(n) for n in value.sizes]
         if value.function in CONSTANTS:
@@ -337,14 +339,3 @@ class Writer:
     def _place(self, value: Value) -> Place:
         """A pointer to the elements, row by row."""
         return flattened_array(self._emit, self._known[value]).place
-
-    def _constant(self, array: np.ndarray) -> Array:
-        """An array of constants."""
-        if array.size > _LARGEST_CONSTANT:
-            raise Unsupported(f"an array of {array.size} constants: make it outside")
-        emit = self._emit
-        found = fresh(emit, [number(n) for n in array.shape], array.dtype)
-        for i, x in enumerate(array.ravel().tolist()):
-            at = position_of(emit, [Known(1)], [Known(i)])
-            emit.store(found.place, at, Number(Literal(x, array.dtype), array.dtype))
-        return found

@@ -26,8 +26,8 @@ from ..static.trace.program import Program
 from ..static.trace.record import trace
 from ..static.trace.same import Comparison
 from ..transforms import trees
-from .expanded import Expanding
 from .given import Given, in_parts
+from .linking import Linking
 from .rows import scalar_code
 
 __all__ = ["Variant", "told", "variants_of"]
@@ -194,7 +194,7 @@ def _traced(
         avals = given.avals(sizes)
         return naming, trace(
             function, function.__name__, avals, [False] * len(avals),
-            lambda symbols: given.rebuilt(symbols, sizes), _MOST_OPS, Expanding,
+            lambda symbols: given.rebuilt(symbols, sizes), _MOST_OPS, Linking,
         )  # fmt: skip
 
 

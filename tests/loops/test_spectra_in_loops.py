@@ -247,11 +247,18 @@ def test_equal_eigenvalues():
     assert np.isnan(slope).any()
 
 
-def test_third_derivatives_are_refused():
-    compiled = nbgrad.njit(of_symmetric)
-    x = RNG.normal(size=(3, 3))
-    with pytest.raises(nbgrad.NoRuleError, match="third derivative of a function that LAPACK"):
-        nbgrad.jvp(lambda x: nbgrad.hvp(compiled)(x, x), (x,), (x,))
+@pytest.mark.parametrize("function", [of_symmetric, of_a_loop], ids=lambda f: f.__name__)
+def test_third_derivatives(function):
+    compiled = nbgrad.njit(function)
+    x = even(RNG.normal(size=(3, 3))) + np.diag([0.0, 3.0, 6.0])
+    way, step = even(RNG.normal(size=(3, 3))), 1e-4
+
+    def curvature(x):
+        return nbgrad.hvp(compiled)(x, way)
+
+    third = nbgrad.jvp(curvature, (x,), (way,))[1]
+    difference = (curvature(x + step * way) - curvature(x - step * way)) / (2 * step)
+    close(third, difference, 1e-4)
 
 
 def test_what_is_not_finite():
