@@ -36,6 +36,7 @@ from ..ir.library import RULE
 from ..ir.reductions import SUM
 from ..ir.statements import Assign, Call, Function, Literal, Pointer, Store
 from ..rules.nondiff import stop_row
+from ..runtime.kinds import is_a
 from ..transforms.custom import CustomRule
 from .flat_values import (
     add_values,
@@ -255,7 +256,7 @@ def _without_constants(value: Any, layout: Any) -> Value:
     if isinstance(layout, tuple):
         parts = zip(value, layout, strict=True)
         return rebuilt(layout, [_without_constants(*each) for each in parts])
-    is_float = isinstance(layout, Known) and isinstance(layout.value, float)
+    is_float = isinstance(layout, Known) and is_a(layout.value, float)
     return Known(0.0) if is_float else value
 
 

@@ -14,6 +14,7 @@ from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.scalars import SCALARS
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import Array, Known, Value
+from ..runtime.kinds import is_a
 
 __all__: list[str] = []
 
@@ -52,8 +53,8 @@ def _called(
 def _constant(emit: FunctionBuilder, name: str, found: Any) -> Value:
     if isinstance(found, tuple) and not hasattr(found, "_fields"):
         return tuple(_constant(emit, name, x) for x in found)
-    if isinstance(found, (bool, int, float, complex, np.number, np.bool_)):
-        return Known(found.item() if isinstance(found, np.generic) else found)
+    if is_a(found, (bool, int, float, complex, np.number, np.bool_)):
+        return Known(found.item() if is_a(found, np.generic) else found)
     if type(found) is not np.ndarray or not found.ndim:
         raise Unsupported(f"a call of {name}, which gives no array and no number")
     source = outer_value(emit, np.ascontiguousarray(found))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..compiler.front.binding import stand_in_by
 from ..compiler.front.values import Array, Known, Lazy, Value
+from ..errors import ArgumentError
 
 __all__: list[str] = []
 
@@ -19,7 +20,7 @@ __all__: list[str] = []
 def limits(a, bins):
     low, high = np.min(a), np.max(a)
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError("histogram: the range of an array that holds inf or nan is not finite")
+        raise ArgumentError("histogram: the range of an array that holds inf or nan is not finite")
     require_some(bins)
     if low == high:
         low, high = low - 0.5, high + 0.5
@@ -28,7 +29,7 @@ def limits(a, bins):
 
 def require_some(bins):
     if bins < 1:
-        raise ValueError("histogram: bins must be 1 or more")
+        raise ArgumentError("histogram: bins must be 1 or more")
 
 
 def bin_of(x, edges, count):
@@ -56,7 +57,7 @@ def counts_between(a, bins, range):
     require_some(bins)
     low, high = range
     if low > high:
-        raise ValueError("histogram: the end of a range must not be below its start")
+        raise ArgumentError("histogram: the end of a range must not be below its start")
     if low == high:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, bins + 1)
