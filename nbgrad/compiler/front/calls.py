@@ -232,8 +232,8 @@ def read_in_place(
     found = with_one_return(function)
     if found is None:
         raise Unsupported(
-            f"{function.__name__}, which returns an array in a loop, or in some cases only: return "
-            "it at the end"
+            f"{function.__name__}, which returns an array in some cases only, or in the else of a "
+            "loop: return it at the end"
         )
     mark, writes, noted = emit.mark(), emit.writes.mark(), []
     while True:

@@ -19,7 +19,7 @@ from .joins import join
 from .literals import OPERATORS, literal_of
 from .nested import Inner
 from .refusals import refuse
-from .syntax import RESULT, Definition, Unsupported, outer_names
+from .syntax import DONE, RESULT, Definition, Unsupported, outer_names
 from .tuples import compared, is_tuple
 from .values import BOOL, Known, NamedTuple, Number, Slice, Value, members
 from .variables import Variables
@@ -44,7 +44,7 @@ class Expressions:
         # Operands of an expression are read before it assigns their variables.
         self._assigns = any(isinstance(each, ast.NamedExpr) for each in ast.walk(tree))
         code = function.__code__
-        self.local = {*code.co_varnames, *code.co_cellvars, RESULT}
+        self.local = {*code.co_varnames, *code.co_cellvars, RESULT, DONE}
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression."""

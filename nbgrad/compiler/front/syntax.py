@@ -30,6 +30,8 @@ class Unsupported(Exception):
 
 RESULT = "return"
 """The variable of the result of a function with several `return`, a name that no other has."""
+DONE = "return?"
+"""The variable that says whether a loop has returned."""
 
 
 @dataclass(frozen=True)
