@@ -36,7 +36,7 @@ class profile:
     >>> with nbgrad.profile() as p:
     ...     y = np.sum(x * x)
     ...     y.backward()
-    >>> [(row.op, row.calls, row.back_calls) for row in p.table if row.kind == "op"]
+    >>> sorted((row.op, row.calls, row.back_calls) for row in p.table if row.kind == "op")
     [('multiply', 1, 1), ('sum', 1, 1)]
     """
 
