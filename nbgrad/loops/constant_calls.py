@@ -1,7 +1,7 @@
 """Calls of functions of NumPy and SciPy with constants, such as `np.hanning(8)`, in functions with
 loops: what they give is a constant, too."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,10 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
     every = [*operands, *named.values()]
     if not home.startswith(_HOMES) or home.startswith(_OTHERS) or not every:
         return None
-    if isinstance(function, (np.ufunc, type)) or function in FUNCTIONS or function in SCALARS:
+    if not isinstance(function, Hashable) or isinstance(function, (np.ufunc, type)):
         return None
-    return _called if all(map(_is_known, every)) else None
+    is_ours = function in FUNCTIONS or function in SCALARS or not all(map(_is_known, every))
+    return None if is_ours else _called
 
 
 def _is_known(value: Value) -> bool:
@@ -40,7 +41,7 @@ def _is_known(value: Value) -> bool:
 def _called(
     emit: FunctionBuilder, function: Any, operands: Sequence[Value], named: Mapping[str, Value]
 ) -> Value:
-    name = function.__name__
+    name = getattr(function, "__name__", type(function).__name__)
     given = [known_of(x, "a constant") for x in operands]
     options = {key: known_of(x, "a constant") for key, x in named.items()}
     try:
