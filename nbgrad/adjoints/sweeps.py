@@ -15,7 +15,7 @@ from ..ir.walk import inner, with_inner
 from .build import BOOL, INT, copy, defined_names, in_order, literal, operation, renamed
 from .checkpoints import Checkpoints
 from .layout import Nest, Nests
-from .library import with_calls
+from .library import computes_the_same, with_calls
 from .nests import affine
 from .record import Block, Record
 from .skips import computing, skipped, skipped_loop
@@ -337,9 +337,10 @@ class Sweeps:
 
     def _is_call(self, loop: Loop) -> bool:
         """Whether a loop is written as the call that does the same: its rounds record nothing."""
+        if (call := getattr(loop.statement, "call", None)) is None:
+            return False
         inside = [each for body in bodies(loop.body) for each in (body, *body.items)]
-        is_call = getattr(loop.statement, "call", None) is not None
-        return is_call and not any(self._nests.words.get(each) for each in inside)
+        return not (any(map(self._nests.words.get, inside)) and computes_the_same(call))
 
 
 def _defines(each: Any) -> list[str]:

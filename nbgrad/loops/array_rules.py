@@ -1,8 +1,8 @@
 """Functions of arrays with rules of users, in functions with loops.
 
-What the function gives counts as a constant. To it the loops of a call of `RULE` add 0, which has
-the derivative: the adjoint of that call is the user's pullback, its tangent the pushforward. Both
-are read as code, of all arguments as one vector, and all results as one.
+The result of the function counts as a constant. A library call, `RULE`, then adds 0 to it: its
+adjoint is the user's pullback, and its tangent the pushforward. Both are read as code; they take
+all arguments as one vector, and all results as another one.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..adjoints.library import ArrayRule, declare_array_rule
 from ..adjoints.reverse import value_and_cotangents
-from ..compiler.front.arrays import assign, fresh, in_memory, is_array, nest, position_of
+from ..compiler.front.arrays import assign, fresh, in_memory, nest, position_of
 from ..compiler.front.calls import call, not_read, record_arrays
 from ..compiler.front.emit import FunctionBuilder, address_of
 from ..compiler.front.functions import written
@@ -47,6 +47,7 @@ from .flat_values import (
     unpacked,
 )
 from .library import with_call
+from .recorded import has_array
 from .rows import scalar_code
 
 __all__ = ["call_with_rule", "link"]
@@ -54,12 +55,9 @@ __all__ = ["call_with_rule", "link"]
 
 def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Callable | None:
     every = [*operands, *named.values()]
-    return call_with_rule if isinstance(function, CustomRule) and any(map(_holds, every)) else None
-
-
-def _holds(value: Value) -> bool:
-    """Whether an array is in a value."""
-    return is_array(value) or (isinstance(value, tuple) and any(map(_holds, value)))
+    return (
+        call_with_rule if isinstance(function, CustomRule) and any(map(has_array, every)) else None
+    )
 
 
 @not_read

@@ -1,4 +1,4 @@
-"""Arrays and numbers, in tuples or not, as one vector: so functions with rules take them.
+"""Arrays and numbers, in tuples or not, as one vector, as the functions of rules take them.
 
 A layout is the tree of the values, with a `Leaf` for each float or array of floats, a dtype for any
 other number, and constants.
@@ -47,7 +47,7 @@ class Leaf:
 
     @property
     def kinds(self) -> str:
-        """What it is, in words."""
+        """The kind of value, in words."""
         if self.lengths is None:
             return "a number"
         count = len(self.lengths)
@@ -88,7 +88,7 @@ def dtype_of(layout: Layout) -> np.dtype | None:
 
 
 def numbers_of(value: Value, layout: Layout) -> list[Number]:
-    """What is known at run time besides the vector: lengths, and numbers that are no floats."""
+    """The values that are passed beside the vector: lengths, and numbers other than floats."""
     found: list[Number] = []
     for x, part in _leaves(value, layout):
         if isinstance(part, np.dtype):

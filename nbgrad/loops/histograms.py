@@ -63,7 +63,7 @@ def counts_between(a, bins, range):
     edges = np.linspace(low, high, bins + 1)
     found = np.zeros(bins, np.int64)
     flat = a.ravel()
-    i = 0
+    i = 0  # `range` is an argument here
     while i < flat.size:
         if edges[0] <= flat[i] <= edges[bins]:
             found[bin_of(flat[i], edges, bins)] += 1

@@ -145,9 +145,8 @@ def _stand_in(
     function: Any, operands: Sequence[Value], named: Mapping[str, Value]
 ) -> Callable | None:
     if function in _frequencies():
-        return (
-            getattr(np.fft, function.__name__) if len(operands) < 3 and "xp" not in named else None
-        )
+        is_plain = len(operands) < 3 and not {"xp", "device"}.intersection(named)
+        return getattr(np.fft, function.__name__) if is_plain else None
     found = _found(function)
     if found is not None and found[1] in ("fftconvolve", "oaconvolve"):
         return _convolution(operands, named)

@@ -54,7 +54,8 @@ class Packing:
         if not of.along:
             primal, lengths = of.signature.primal, of.signature.lengths
             known = known_lengths(primal, shapes_of(primal, lengths))
-            shadows = {f"{name}.bar": shape for name, shape in known.items() if shape}
+            given = {of.signature.leaves[i].name for i in of.outs}  # whose shadows hold cotangents
+            shadows = {f"{n}.bar": shape for n, shape in known.items() if shape and n not in given}
             self._inner, self._set_first = with_first_sets(of.function, shadows)
         self._names = Names(())
         self._parameters: list[tuple[str, Any]] = []
@@ -333,7 +334,7 @@ class Packing:
             return Address(source[0], ZERO, dtype)
         if is_result and dtype == self._dtype:
             at = self._out_at[i]
-            if source is not None or f"{self._signature.leaves[i].name}.bar" not in self._set_first:
+            if f"{self._signature.leaves[i].name}.bar" not in self._set_first:
                 self._fill(self._out, at, dtype, i, source, self._body, kind)
             return Address(self._out, self._at(at), dtype)
         buffer = self._room(i, dtype)

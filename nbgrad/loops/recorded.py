@@ -58,6 +58,7 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
 
 
 def has_array(value: Value) -> bool:
+    """Whether a value is an array, or a tuple that holds one."""
     return is_array(value) or (isinstance(value, tuple) and any(map(has_array, value)))
 
 

@@ -59,7 +59,7 @@ ALLOCATORS = {np.empty, np.zeros, np.ones, np.empty_like, np.zeros_like, np.ones
 
 
 def versions() -> dict[str, str]:
-    """What counts may hang on. A virtual machine may lack features of its processor."""
+    """The versions that counts may depend on. Virtual machines may hide features of a processor."""
     features = sorted(name for name, has in binding.get_host_cpu_features().items() if has)
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),

@@ -153,6 +153,26 @@ def test_cotangents_of_0_set_zeros():
     np.testing.assert_allclose(slope(9.0 * MATRIX, VECTOR), -0.6 * 18.0 * MATRIX)
 
 
+def test_cotangents_of_arrays_that_are_written_are_kept():
+    """Shadows of these hold cotangents at first."""
+
+    @njit
+    def moved(x, w):
+        total = 0.0
+        for i in range(x.shape[0]):
+            total += x[i] * w[i]
+        for i in range(x.shape[0]):
+            x[i] += 1.0
+        return total
+
+    def loss(start):
+        x = start * 1.0
+        total = moved(x, VECTOR)
+        return total + (x * x).sum()
+
+    np.testing.assert_allclose(nbgrad.grad(loss)(VECTOR), VECTOR + 2.0 * (VECTOR + 1.0))
+
+
 def test_a_gradient_of_nothing_is_empty():
     found = nbgrad.grad(njit(by_loops))(np.zeros((0, 4)), np.ones(4))
     assert found.shape == (0, 4)

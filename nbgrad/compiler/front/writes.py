@@ -64,10 +64,6 @@ class Writes:
         """The state, for `restore`."""
         return len(self._written), len(self._copies), dict(self._frozen)
 
-    def since(self, mark: tuple[int, int, dict[str, str]]) -> set[str]:
-        """The buffers that were written to since."""
-        return set(self._written[mark[0] :])
-
     def restore(self, mark: tuple[int, int, dict[str, str]]) -> None:
         """Forget what was noted since."""
         written, copied, frozen = mark
