@@ -1,5 +1,10 @@
 """Calls of NumPy and SciPy with constants, in functions with loops."""
 
+# SciPy's stubs know less than SciPy.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportAssignmentType=false, reportOperatorIssue=false, reportOptionalSubscript=false
+# pyright: reportGeneralTypeIssues=false
+
 import numpy as np
 import pytest
 import scipy.fft

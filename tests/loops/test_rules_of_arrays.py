@@ -1,6 +1,7 @@
 """Functions of arrays with a `custom_rule`, and C functions of arrays, in functions with loops."""
 
 import ctypes
+from typing import Any
 
 import numba
 import numpy as np
@@ -13,14 +14,12 @@ from nbgrad import njit, ode
 from nbgrad.errors import LoopError
 
 
-def close(f, g, *args, argnums=0):
+def close(f, g, *args, argnums: int | tuple[int, ...] = 0):
     """Require the same value, gradient and Hessian-vector product of two functions."""
     rng = np.random.default_rng(1)
     ways = tuple(rng.normal(size=np.shape(x)) for x in args)
-    found, expected = (
-        tree_leaves((h(*args), nbgrad.jvp(nbgrad.grad(h, argnums), args, ways))) for h in (f, g)
-    )
-    for x, y in zip(found, expected, strict=True):
+    of: list[Any] = [(h(*args), nbgrad.jvp(nbgrad.grad(h, argnums), args, ways)) for h in (f, g)]
+    for x, y in zip(*map(tree_leaves, of), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9)
 
 

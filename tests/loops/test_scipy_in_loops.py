@@ -1,5 +1,8 @@
 """Functions of SciPy on arrays in functions with loops, under SciPy's names and ours."""
 
+# SciPy's stubs know less than SciPy.
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false
+
 import numpy as np
 import pytest
 import scipy.fft
