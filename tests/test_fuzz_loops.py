@@ -9,7 +9,12 @@ from fuzz.derivatives import running
 from fuzz.derivatives.checking import check
 from fuzz.derivatives.defects import DEFECTS, FIRST
 from fuzz.derivatives.machine import check_machine, check_numba
+from fuzz.derivatives.packed import check_packed
+from fuzz.derivatives.whole import draw_whole
 from helpers.daily import daily
+
+from nbgrad.adjoints.first_sets import with_first_sets
+from nbgrad.loops import packing
 
 SEED = loop.seed_from_environment(2024)
 
@@ -33,6 +38,24 @@ def test_machine_code():
 
 def test_values_are_those_of_numba():
     require_none(running.run(SEED + 3 * 10**6, 3, checked=check_numba), check_numba)
+
+
+@pytest.mark.parametrize("drawing", [running.draw, draw_whole])
+def test_vectors(drawing):
+    found = running.run(SEED + 4 * 10**6, 60, checked=check_packed, draw=drawing)
+    require_none(found, check_packed)
+
+
+def test_lost_cotangents_are_found(monkeypatch):
+    """A pass that sets the shadows of all arrays, also of those that hold cotangents."""
+
+    def with_all(function, shadows):
+        bars = [name for name, _ in function.parameters if name.endswith(".bar")]
+        return with_first_sets(function, dict.fromkeys(bars, ("a_n0",)) | shadows)
+
+    monkeypatch.setattr(packing, "with_first_sets", with_all)
+    found = running.run(3300, 300, checked=check_packed, draw=draw_whole)
+    assert found.failures, "not found"
 
 
 @pytest.mark.full

@@ -11,9 +11,9 @@ from nbgrad.ir.library import DFT, HALF_TO_REAL, REAL_TO_HALF
 
 
 class Memory(dict):
-    """The words of a record; `size` of them may be written."""
+    """The elements of a buffer or the words of a record; `size` of them may be written."""
 
-    size = 0
+    size = room = 0  # elements, bytes
 
     def __setitem__(self, place: Any, value: Any) -> None:
         if not 0 <= place < self.size:
@@ -77,14 +77,16 @@ def _allocated(old: Memory | None, count: int, first: Any) -> Memory:
 def _resized(old: int, size: int) -> tuple[int]:
     before = _memory.pop(old, Memory())
     new = Memory(before)
-    new.size = size // 8
+    new.room = size
     before.clear()
     _memory[key := max(_memory, default=old) + 1] = new
     return (key,)
 
 
-def _words(key: int) -> Memory:
-    return _memory[key] if key else Memory()
+def _words(key: int, itemsize: int) -> Memory:
+    memory = _memory[key] if key else Memory()
+    memory.size = memory.room // itemsize
+    return memory
 
 
 def freed(key: int) -> None:

@@ -21,6 +21,7 @@ from nbgrad.ir.spread import Spread
 from nbgrad.ir.statements import (
     Accumulate,
     Address,
+    Allocate,
     Assign,
     Break,
     Call,
@@ -194,10 +195,14 @@ class _Text:
                 self._new_buffers.add(name := self._name(target))
                 first = self._number(0 if cleared else UNDEFINED[dtype.kind], dtype)
                 self._add(f"{name} = allocated({name}, {self._operand(count)}, {first})", depth)
+            case Allocate(target, count, dtype):
+                first = self._number(UNDEFINED[dtype.kind], dtype)
+                name = self._defined(target, dtype)
+                self._add(f"{name} = dict.fromkeys(range({count}), {first})", depth)
             case PointTo(target, address, dtype):
                 self._words.add(target)
-                self._add(f"{self._defined(target, dtype)} = memory({self._operand(address)})",
-                          depth)  # fmt: skip
+                words = f"memory({self._operand(address)}, {dtype.itemsize})"
+                self._add(f"{self._defined(target, dtype)} = {words}", depth)
             case Return(values):
                 self._add(f"return ({''.join(self._operand(x) + ', ' for x in values)})", depth)
             case Raise(error, message):

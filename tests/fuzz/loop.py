@@ -15,7 +15,9 @@ from .derivatives import drawing as drawing_of_loops
 from .derivatives import running
 from .derivatives.checking import check
 from .derivatives.machine import check_machine
+from .derivatives.packed import check_packed
 from .derivatives.pieces import check_in_pieces, check_threads
+from .derivatives.second import check_second
 from .derivatives.whole import draw_whole
 from .draw import draw, ops
 from .memory import drawing
@@ -140,6 +142,12 @@ def _lean(job: Job) -> Found:
     return Found(coverage, failures, {})
 
 
+_CHECKS = {
+    0: check_machine, 2: check_packed, 3: check_packed, 4: check_threads, 5: check_second,
+    6: check_in_pieces,
+}  # fmt: skip
+
+
 def _loops(job: Job) -> Found:
     """Derivatives of functions with loops: interpreted, and some as machine code."""
     coverage, failures = Coverage(), {}
@@ -147,7 +155,7 @@ def _loops(job: Job) -> Found:
     for seed in range(job.seed, job.seed + min(job.programs, 10**6)):
         if time.monotonic() > end:
             break
-        checked = {0: check_machine, 4: check_threads, 6: check_in_pieces}.get(seed % 8, check)
+        checked = _CHECKS.get(seed % 8, check)
         kind = draw_whole if seed % 3 == 0 else drawing_of_loops.draw
         found = running.run(seed, 1, checked=checked, draw=kind)
         coverage.programs += 1
