@@ -134,6 +134,20 @@ def log_softmax(x):
     return moved - math.log(np.sum(np.exp(moved)))
 
 
+def polyval(p, x):
+    y = x * 0.0
+    for each in p:
+        y = y * x + each
+    return y
+
+
+def polyval_upwards(x, c, tensor=True):
+    y = x * 0.0
+    for each in c[::-1]:
+        y = y * x + each
+    return y
+
+
 # -- which one ------------------------------------------------------------------------------------
 
 _BY_SHAPE = {
@@ -152,6 +166,11 @@ def _stand_in(
         return _OF_ARRAYS.get(name) if is_whole else None
     if home == "nbgrad.random.continuous" and name == "multivariate_normal":
         return _of_vectors(operands, named)
+    if name == "polyval" and home.startswith("numpy"):
+        is_upwards = home.startswith("numpy.polynomial")
+        given = dict(zip(("x", "c") if is_upwards else ("p", "x"), operands, strict=False))
+        shape = getattr((given | dict(named)).get("c" if is_upwards else "p", ()), "shape", (1,))
+        return (polyval_upwards if is_upwards else polyval) if len(shape) == 1 else None
     if home != "nbgrad.random":
         return None
     if name == "key":

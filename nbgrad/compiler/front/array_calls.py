@@ -9,6 +9,7 @@ import numpy as np
 
 from . import choosing as choosing
 from . import creation as creation
+from . import divided as divided
 from . import extremes as extremes
 from . import fourier as fourier
 from . import further as further

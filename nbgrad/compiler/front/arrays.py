@@ -29,7 +29,7 @@ from .values import (
 
 __all__ = [
     "assign", "broadcast", "count_of", "fill", "fresh", "in_memory", "is_array", "is_one",
-    "is_view", "lazy", "nest", "number", "position_of", "require", "require_same", "returned_array",
+    "is_safe", "is_view", "lazy", "nest", "number", "position_of", "require", "require_same", "returned_array",
     "same_length", "shape_of",
 ]  # fmt: skip
 
@@ -227,14 +227,17 @@ def assign(
     if isinstance(value, tuple) and not isinstance(value, Complex):
         raise Unsupported("assignment of a tuple to a part of an array")
     _, (value,) = broadcast(emit, [lazy(emit, value)], target.shape)
-    if not in_order and not all(
-        _is_safe(target, array, aligned) for array, aligned in value.sources
-    ):
+    if not in_order and not is_safe(target, value):
         value = lazy(emit, in_memory(emit, value))
     fill(emit, target, value)
 
 
-def _is_safe(target: Array, source: Array, aligned: bool) -> bool:
+def is_safe(target: Array, value: Lazy) -> bool:
+    """Whether elements of a target may be set while those of a value are computed."""
+    return all(_is_apart(target, array, aligned) for array, aligned in value.sources)
+
+
+def _is_apart(target: Array, source: Array, aligned: bool) -> bool:
     """Whether elements of a target may be set while those of a source are read."""
     if whole(target.place.buffer) != whole(source.place.buffer):
         return True

@@ -1,7 +1,7 @@
 """Calls of functions that are known at compile time."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -18,6 +18,7 @@ from .elementwise import each_element
 from .emit import FunctionBuilder
 from .functions import Entry, array_results, entry_of, flattened, type_of
 from .nested import Inner
+from .outputs import output_of, with_output
 from .overloads import definition
 from .refusals import described, real_needed
 from .scalars import other_row, scalar_arguments, scalar_row
@@ -51,6 +52,10 @@ def call(
     named: Mapping[str, Value] = MappingProxyType({}),
 ) -> Value:  # fmt: skip
     """A call of a function that is known at compile time."""
+    if (given := output_of(function, operands, named)) is not None:
+        out, rest, others = given
+        made = partial(call, emit, function, rest, others)
+        return with_output(emit, function, out, made, "out" in named)
     others = [other for find in _recorders if (other := find(function, operands, named))]
     if not others:
         return _call(emit, function, operands, named)

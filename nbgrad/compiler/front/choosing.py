@@ -28,8 +28,6 @@ _OPERATORS = {
 
 def _operator(function: np.ufunc, own: Callable) -> None:
     def row(emit: FunctionBuilder, *operands: Value) -> Value:
-        if len(operands) != function.nin:
-            raise Unsupported(f"np.{function.__name__} with an output")
         return emit.operation(own, *operands)
 
     function_row(function)(row)
