@@ -31,7 +31,7 @@ from ..transforms import jacobian, jvp, trees
 from . import dormand_prince, rodas, runge_kutta
 from .captured import Lifted
 from .loops import integrators
-from .rates import Recorded
+from .rates import Read, Recorded
 
 __all__ = ["METHODS", "Nest", "Problem", "key_of", "numbers", "plain_of", "problem_of"]
 
@@ -162,7 +162,7 @@ class Problem:
             self.rate(t, y, *leaves)
         except (TraceError, UntrackedError):
             refusals.forget(before)
-            self.is_read = not isinstance(self.f, Lifted)
+            self.is_read = True
         except ArgumentError:  # pointers as compiled code takes them
             self.is_read = True
 
@@ -179,7 +179,7 @@ class Problem:
                         f"ode.solve: an event cannot be compiled: write it with NumPy functions of "
                         f"its arguments ({why})"
                     ) from None
-                if self.is_read or isinstance(self.f, Lifted):
+                if self.is_read:
                     raise NoRuleError(
                         f"ode.solve: {self.name} cannot be compiled: write it with NumPy functions "
                         f"of its arguments, or with loops for numba.njit ({first}; "
@@ -213,7 +213,7 @@ class Problem:
         """The right-hand side, and its derivatives by the state and by time, for loops."""
         if not self.is_read:
             return self._rate, self._jacobian
-        f, n = self.f, self.state.size
+        f, n = Read(self.f, self.arguments), self.state.size
 
         def rate(t, y, *args):
             found = f(t, y, *args)
@@ -267,7 +267,8 @@ def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
     fixed = tuple(
         (tuple(shape_of(x)), str(x.dtype)) if hasattr(x, "dtype") and trees.is_differentiable(x)
         else "float" if trees.is_differentiable(x)
-        else (type(x).__name__, repr(x)) for x in leaves
+        else (type(x).__name__, x.tobytes() if isinstance(x, np.ndarray) else repr(x))
+        for x in leaves
     )  # fmt: skip
     key = (key_of(f), method, state.key, repr(trees.structure(args)), fixed)
     with _lock:

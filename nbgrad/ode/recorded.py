@@ -9,7 +9,7 @@ import numpy as np
 from ..core.primitive import shape_of
 from ..errors import StaticError
 from ..transforms import stop_gradient, trees
-from .captured import lifted
+from .captured import is_transformed, lifted
 from .events import in_order, refined
 from .paths import Event
 from .problem import Problem, key_of
@@ -65,11 +65,10 @@ def _roots(
     y: Any, options: np.ndarray, atol: np.ndarray, most: int,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The roots of events as constants; the time of the end, and 1 at a terminal event."""
-    functions, captured = zip(*(lifted(each.f) for each in events), strict=True)
-    more, rebuild = trees.flatten(tuple(tuple(values.values()) for values in captured))
+    functions, captured = zip(*(lifted(each.f, is_transformed) for each in events), strict=True)
+    more, rebuild = trees.flatten(tuple(captured))
     known = tuple(
-        (key_of(f), repr(trees.structure(tuple(c.values()))), tuple(c))
-        for f, c in zip(functions, captured, strict=True)
+        (key_of(f), repr(trees.structure(c))) for f, c in zip(functions, captured, strict=True)
     )
     shapes = tuple(tuple(shape_of(x)) for x in more)
     key = ("roots", known, shapes)

@@ -3,16 +3,17 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from ..core.array import Array
 from ..core.primitive import shape_of
-from ..errors import ArgumentError, StaticError
+from ..errors import ArgumentError, NoRuleError, StaticError
 from ..rules.layout import given
 from ..transforms import trees
 from .arguments import count_of, options_of, start, times_of
-from .captured import lifted
+from .captured import is_transformed, lifted
 from .events import in_order, located
 from .paths import Event, Path, path_of
 from .problem import Nest, Problem, plain_of, problem_of
@@ -60,9 +61,9 @@ def solve(
             events are terminal.
 
     Returns a `Solution`, with the attributes of that of SciPy's `solve_ivp`. It is differentiable
-    in y0, args, t_span and t_eval, to any order in forward mode over reverse mode; so are the times
-    and the states of events, by the implicit function theorem. The control of step sizes is not
-    differentiated: steps have constant sizes. Values that f captures are constants.
+    in y0, args, t_span, t_eval and in what f closes over, to any order in forward mode over reverse
+    mode; so are the times and the states of events, by the implicit function theorem. The control
+    of step sizes is not differentiated: steps have constant sizes.
 
     Raises:
         ArgumentError: an unknown method, tolerances that are not positive, times that are not in
@@ -88,32 +89,54 @@ def solve(
     args = () if args is None else args
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     options = options_of(method, t0, t1, rtol, first_step, max_step, checkpoint)
-    f, captured = lifted(f)
-    inner = (*args, tuple(captured.values())) if captured else args
-    problem = problem_of(f, method, state, inner)
-    leaves = problem.leaves(inner)
-    problem.look(t0, y, leaves)
     if gradient not in ("discrete", "adjoint"):
         raise ArgumentError(f'ode.solve: gradient={gradient!r}: use "discrete" or "adjoint"')
     max_events = count_of(max_events)
+    if t_eval is not None:
+        t_eval = times_of(t_eval, t0, t1)
+    every = () if events is None else events if isinstance(events, (list, tuple)) else (events,)
+    for each in every:
+        trees.require_function("ode.solve: events", each)
+    solve_for = partial(
+        _solved, state, y, t0, t1, atol, args, method, options, gradient, t_eval, every,
+        dense_output, max_events,
+    )  # fmt: skip
+    code = getattr(f, "__code__", None)
+    if code not in _with_constants:
+        try:
+            return solve_for(*lifted(f))
+        except NoRuleError:
+            if lifted(f)[1] == lifted(f, is_transformed)[1]:
+                raise
+            _with_constants.add(code)
+    return solve_for(*lifted(f, is_transformed))
+
+
+_with_constants: WeakSet[Any] = WeakSet()  # codes that need some floats as constants
+
+
+def _solved(
+    state: Nest, y: Any, t0: Any, t1: Any, atol: Any, args: tuple, method: str, options: Any,
+    gradient: str, t_eval: Any, events: Sequence[Callable], dense_output: bool,
+    max_events: int | None, f: Callable, captured: tuple,
+) -> Solution:  # fmt: skip
+    inner = (*args, captured) if captured else args
+    problem = problem_of(f, method, state, inner)
+    leaves = problem.leaves(inner)
+    problem.look(t0, y, leaves)
     calls: list[int] = []
     at: Any = partial(_states, problem, calls, t0, t1, y, options, atol, leaves)
     if gradient == "adjoint":
         from .adjoint import states_by_adjoint
 
         at = partial(states_by_adjoint, problem, t0, t1, y, options, atol, leaves)
-    if t_eval is not None:
-        t_eval = times_of(t_eval, t0, t1)
-    if events is None and not dense_output and t_eval is not None:
+    if not events and not dense_output and t_eval is not None:
         states = at(t_eval)
         return Solution(t_eval, _tree(problem, states), nfev=calls[0] if calls else -1)
     known = [plain_of(x) for x in (t0, t1, y, *leaves)]
-    every = () if events is None else events if isinstance(events, (list, tuple)) else (events,)
-    for each in every:
-        trees.require_function("ode.solve: events", each)
     fixed = _plain_args(args)
-    watched = [Event(each, problem, fixed, i) for i, each in enumerate(every)]
-    closed = trees.flatten([tuple(lifted(each)[1].values()) for each in every])[0]
+    watched = [Event(each, problem, fixed, i) for i, each in enumerate(events)]
+    closed = trees.flatten([lifted(each, is_transformed)[1] for each in events])[0]
     if any(x is None for x in known) or any(plain_of(x) is None for x in closed):
         if t_eval is None and not watched and not dense_output:
             raise StaticError(

@@ -1,5 +1,8 @@
 """Arrays for results, parts of arrays and polynomials, in functions with loops."""
 
+# What is wrong on purpose.
+# pyright: reportCallIssue=false, reportArgumentType=false
+
 import numpy as np
 import pytest
 

@@ -29,8 +29,8 @@ from .values import (
 
 __all__ = [
     "assign", "broadcast", "count_of", "fill", "fresh", "in_memory", "is_array", "is_one",
-    "is_safe", "is_view", "lazy", "nest", "number", "position_of", "require", "require_same", "returned_array",
-    "same_length", "shape_of",
+    "is_safe", "is_view", "lazy", "nest", "number", "position_of", "require", "require_same",
+    "returned_array", "same_length", "shape_of",
 ]  # fmt: skip
 
 

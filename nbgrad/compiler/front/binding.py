@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import Any
 
 from .functions import parameter_names
+from .nested import Held
 from .syntax import Unsupported
 from .values import Known, Value
 
@@ -68,5 +69,9 @@ def bound(
     for parameter in numbers:
         if parameter not in given and parameter not in filled:
             raise Unsupported(f"a call of {name} without the argument {parameter}")
-    found = [given[x] if x in given else Known(filled[x]) for x in numbers]
+    found = [given[x] if x in given else _default(filled[x]) for x in numbers]
     return [*found, tuple(operands[count:])] if takes_rest else found
+
+
+def _default(x: Any) -> Value:
+    return x.value if isinstance(x, Held) else Known(x)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from types import FunctionType, MappingProxyType
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from .complex_numbers import is_complex
 from .elementwise import each_element
 from .emit import FunctionBuilder
 from .functions import Entry, array_results, entry_of, flattened, type_of
-from .nested import Inner
+from .nested import Inner, Instance, holds_values
 from .outputs import output_of, with_output
 from .overloads import definition
 from .refusals import described, real_needed
@@ -104,6 +104,8 @@ def _call(
         return row(emit, *scalar_arguments(function, operands, named))
     if isinstance(function, Inner):
         return _inner(emit, function, operands, named)
+    if isinstance(function, MethodType) and isinstance(function.__self__, Instance):
+        return _call(emit, function.__func__, [Known(function.__self__), *operands], named)
     if str(getattr(function, "__module__", "")).startswith("numba."):  # perhaps a stub
         return defined(emit, function, operands, named)
     if (python := python_function(function)) is not None:
@@ -206,7 +208,8 @@ def _function(emit: FunctionBuilder, function: FunctionType, operands: Sequence[
             ) from None
     if "part" in getattr(function, "attributes", ()) and definition_of(function).ends_once:
         return read_in_place(emit, function, operands)
-    if any(isinstance(x, Known) and isinstance(x.value, Inner) for x in operands):
+    known = [x.value for x in operands if isinstance(x, Known)]
+    if any(map(holds_values, [function, *known])):
         return read_in_place(emit, function, operands)
     entry = entry_of(function, tuple(map(type_of, operands)))
     if array_results(entry.result):

@@ -11,7 +11,6 @@ from .complex_numbers import selected
 from .elementwise import dtype_of_elements, each_element, loop_dtype
 from .emit import FunctionBuilder
 from .scalars import SCALARS
-from .syntax import Unsupported
 from .values import BOOL, KNOWN_0, Known, Value
 
 __all__ = ["where"]

@@ -217,8 +217,10 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
 
 
 def _known_element(emit: FunctionBuilder, numbers: Any, index: Value) -> Value:
-    """An element of a tuple of constants; one at a position that is known at run time only is read
-    from a table on the stack, which LLVM makes a constant of."""
+    """An element of a dict or a tuple of constants; one of a tuple at a position that is known at
+    run time only is read from a table on the stack, which LLVM makes a constant of."""
+    if isinstance(numbers, dict) and isinstance(index, Known):
+        return outer_value(emit, numbers[index.value])
     if not isinstance(numbers, tuple):
         raise Unsupported(f"an element of {numbers!r:.40}, which is no array or tuple")
     if isinstance(index, Known):

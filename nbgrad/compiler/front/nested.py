@@ -5,15 +5,15 @@ the call.
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from .syntax import Unsupported, definition_of
 from .values import Known, Value
 
-__all__ = ["Held", "Inner"]
+__all__ = ["Held", "Inner", "Instance", "holds_values"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +21,35 @@ class Held:
     """The value of a variable that a function inside of another reads, in its closure."""
 
     value: Value
+
+
+class Instance:
+    """An object of a class, as a function reads it: its attributes may be `Held` values."""
+
+    def __init__(self, kind: type, attributes: Mapping[str, Any]):
+        self._kind, self._attributes = kind, attributes
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._attributes:
+            return self._attributes[name]
+        found = getattr(self._kind, name)
+        return MethodType(found, self) if isinstance(found, FunctionType) else found
+
+
+def holds_values(x: Any) -> bool:
+    """Whether a function, an object or a dict may have values of the function that is read."""
+    if isinstance(x, FunctionType):
+        own = [*(x.__closure__ or ()), *(x.__defaults__ or ())]
+        return any(isinstance(y, Held) or (isinstance(y, CellType) and _is_held(y)) for y in own)
+    return isinstance(x, (Inner, Instance, dict))
+
+
+def _is_held(cell: CellType) -> bool:
+    try:
+        inner = cell.cell_contents
+    except ValueError:  # it is empty
+        return False
+    return isinstance(inner, Held) or (isinstance(inner, FunctionType) and holds_values(inner))
 
 
 class Inner:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import in_memory, is_array, is_safe, lazy
-from .elementwise import dtype_of_elements
 from .elements import set_element
+from .elementwise import dtype_of_elements
 from .emit import FunctionBuilder
 from .syntax import Unsupported
 from .values import Array, Known, Value
