@@ -23,6 +23,10 @@ ROWS, DEPTH = 8, 264
 _VECTOR = 64  # bytes
 _FEW_ROWS = 2 * ROWS
 """For so many rows of a it does not pay to pack b."""
+_FEW_TERMS = 32
+"""So many rows of b are read side by side as they are."""
+_LARGE = 1 << 17
+"""A product of so many numbers, of sums of few terms, is written row by row: c takes the time."""
 
 
 ADDS = 2
@@ -70,10 +74,11 @@ class _Writer:
     def smaller(self, x: Any, y: Any) -> Any:
         return self.builder.select(self.builder.icmp_signed("<", x, y), x, y)
 
-    def rounds(self, stop: Any, step: int, start: Any = None) -> Any:
+    def rounds(self, stop: Any, step: Any, start: Any = None) -> Any:
         """A loop to `stop`, from 0 or from `start`."""
         start = self.word(0) if start is None else start
-        return cgutils.for_range_slice(self.builder, start, stop, self.word(step), self.word)
+        step = self.word(step) if isinstance(step, int) else step
+        return cgutils.for_range_slice(self.builder, start, stop, step, self.word)
 
     def halves(self, pointer: Any) -> list:
         """The places of two vectors, one after the other."""
@@ -92,12 +97,26 @@ class _Writer:
         """c = op(a) @ op(b), or added to c; the steps are those to the next row and to the next
         column."""
         (m, n, k), word, build = sizes, self.word, self.builder
+        beside = build.icmp_signed("==", steps_b[1], word(1))
+        few = build.and_(build.icmp_signed("<=", k, word(_FEW_TERMS)), beside)
+        wide = build.icmp_signed(">=", n, word(4 * self.width))
+        large = build.icmp_signed(">=", build.mul(m, n), word(_LARGE))
+        few = build.and_(few, build.and_(wide, large))
+        with self.rounds(m, build.select(few, word(_FEW_ROWS), m)) as (i, _):
+            rows = build.select(few, self.smaller(word(_FEW_ROWS), build.sub(m, i)), m)
+            from_a, to = self.shifted(a, (i, steps_a[0])), self.shifted(c, (i, ldc))
+            self.block(from_a, b, to, (rows, n, k), steps_a, steps_b, ldc, adds_to_c)
+
+    def block(self, a, b, c, sizes, steps_a, steps_b, ldc, adds_to_c) -> None:
+        """The product of some rows."""
+        (m, n, k), word, build = sizes, self.word, self.builder
         few = build.icmp_signed("<=", m, word(_FEW_ROWS))
         as_it_is = build.and_(few, build.icmp_signed("==", steps_b[1], word(1)))
+        deep = build.select(as_it_is, word(_FEW_TERMS), word(DEPTH))
         # A sum of no terms is written too.
         once = build.select(build.icmp_signed(">", k, word(0)), k, word(1))
-        with self.rounds(once, DEPTH) as (p, _):
-            depth = self.smaller(word(DEPTH), build.sub(k, p))
+        with self.rounds(once, deep) as (p, _):
+            depth = self.smaller(deep, build.sub(k, p))
             adds = build.or_(adds_to_c, build.icmp_signed(">", p, word(0)))
             with self.rounds(n, self.width) as (j, _):
                 columns = self.smaller(word(self.width), build.sub(n, j))
