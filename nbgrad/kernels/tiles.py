@@ -4,7 +4,7 @@ times as long to compile the same loops in Python.
 A tile of c = op(a) @ op(b), `ROWS` rows of two vectors, is summed in registers over up to `DEPTH`
 terms; the columns of b that it reads lie packed one after another, so that they stay in the nearest
 cache, with room beside them for the rows of a. A b that lies transposed is turned on the way, a
-square of numbers at a time in registers.
+square of numbers at a time in registers; of an a that lies transposed, `PART` rows are packed, too.
 """
 
 import re
@@ -19,7 +19,7 @@ from ..compiler.instruction import instruction
 
 __all__ = ["ADDS", "product", "strided_product"]
 
-ROWS, DEPTH = 8, 264
+ROWS, DEPTH, PART = 8, 264, 128
 _VECTOR = 64  # bytes
 _FEW_ROWS = 2 * ROWS
 """For so many rows of a it does not pay to pack b."""
@@ -61,8 +61,10 @@ class _Writer:
         with builder.goto_entry_block():
             self.panel = builder.alloca(self.vector, word(2 * DEPTH))
             self.spare = builder.alloca(self.vector, word(2 * ROWS))
-        self.panel, self.spare = (
-            builder.bitcast(place, element.as_pointer()) for place in (self.panel, self.spare)
+            self.rows = builder.alloca(self.vector, word(PART * DEPTH // self.lanes))
+        self.panel, self.spare, self.rows = (
+            builder.bitcast(place, element.as_pointer())
+            for place in (self.panel, self.spare, self.rows)
         )
 
     def shifted(self, pointer: Any, *terms: tuple[Any, Any]) -> Any:
@@ -115,8 +117,21 @@ class _Writer:
         deep = build.select(as_it_is, word(_FEW_TERMS), word(DEPTH))
         # A sum of no terms is written too.
         once = build.select(build.icmp_signed(">", k, word(0)), k, word(1))
-        with self.rounds(once, deep) as (p, _):
+        is_packed = build.icmp_signed(">=", n, word(16 * self.width))
+        is_packed = build.and_(is_packed, build.icmp_signed("!=", steps_a[1], word(1)))
+        apart_a = [
+            build.select(is_packed, word(x), y) for x, y in zip((1, ROWS), steps_a, strict=True)
+        ]
+        high = self.part_of(m)
+        with self.rounds(once, deep) as (p, _), self.rounds(m, high) as (first, _):
             depth = self.smaller(deep, build.sub(k, p))
+            part = self.smaller(high, build.sub(m, first))
+            rows_of_a = self.shifted(a, (first, steps_a[0]), (p, steps_a[1]))
+            rows_of_c = self.shifted(c, (first, ldc))
+            with build.if_then(is_packed):
+                self.pack_rows(rows_of_a, steps_a, part, depth)
+            rows_of_a = build.select(is_packed, self.rows, rows_of_a)
+            next_row = build.select(is_packed, depth, steps_a[0])
             adds = build.or_(adds_to_c, build.icmp_signed(">", p, word(0)))
             with self.rounds(n, self.width) as (j, _):
                 columns = self.smaller(word(self.width), build.sub(n, j))
@@ -127,17 +142,36 @@ class _Writer:
                     self.pack(from_b, steps_b, depth, columns, whole)
                 factors = build.select(unpacked, from_b, self.panel)
                 apart = build.select(unpacked, steps_b[0], word(self.width))
-                with self.rounds(m, ROWS) as (i, _):
-                    rows = self.smaller(word(ROWS), build.sub(m, i))
-                    from_a = self.shifted(a, (i, steps_a[0]), (p, steps_a[1]))
-                    to = build.gep(self.shifted(c, (i, ldc)), [j])
+                with self.rounds(part, ROWS) as (i, _):
+                    rows = self.smaller(word(ROWS), build.sub(part, i))
+                    from_a = self.shifted(rows_of_a, (i, next_row))
+                    to = build.gep(self.shifted(rows_of_c, (i, ldc)), [j])
                     # A tile that c has a part of is made beside it.
                     target = build.select(whole, to, self.spare)
                     step = build.select(whole, ldc, word(self.width))
                     with_c = build.and_(adds, whole)
-                    self.tile(from_a, steps_a, rows, factors, apart, target, step, depth, with_c)
+                    self.tile(from_a, apart_a, rows, factors, apart, target, step, depth, with_c)
                     with build.if_then(build.not_(whole), likely=False):
                         self.copy(to, ldc, rows, columns, adds)
+
+    def part_of(self, m) -> Any:
+        """As many rows as are read again and again from a near cache: equal parts of all."""
+        build, word = self.builder, self.word
+        count = build.sdiv(build.add(m, word(PART - 1)), word(PART))
+        count = build.select(build.icmp_signed(">", count, word(1)), count, word(1))
+        rows = build.sdiv(build.add(m, build.sub(count, word(1))), count)
+        return build.and_(build.add(rows, word(2 * ROWS - 1)), word(-2 * ROWS))
+
+    def pack_rows(self, a, steps, count, depth) -> None:
+        """Rows of an a that lies transposed: those of a tile side by side, term after term."""
+        build, word = self.builder, self.word
+        with self.rounds(count, ROWS) as (i, _), self.rounds(depth, 1) as (p, _):
+            rows = self.smaller(word(ROWS), build.sub(count, i))
+            source = self.shifted(a, (i, steps[0]), (p, steps[1]))
+            to = self.shifted(self.rows, (i, depth), (p, word(ROWS)))
+            with self.rounds(rows, 1) as (r, _):
+                number = build.load(self.shifted(source, (r, steps[0])))
+                build.store(number, build.gep(to, [r]))
 
     def pack(self, b, steps, depth, columns, whole) -> None:
         """Columns of b as a panel; those beyond the last are the last one."""
