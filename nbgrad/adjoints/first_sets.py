@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..ir.affine import ZERO
+from ..ir.library import PRODUCT, SET_PRODUCT
 from ..ir.reductions import SUM
 from ..ir.scalar import Apply
 from ..ir.spread import Spread
@@ -32,6 +33,7 @@ from ..ir.statements import (
 from ..ir.walk import walk, with_inner
 from .build import Names, buffers_of, defined_names, literal, names_of, renamed
 from .lengths import with_made
+from .library import SIZES
 from .positions import Access, Positions
 
 __all__ = ["with_first_sets"]
@@ -61,7 +63,10 @@ def with_first_sets(
         touched = {x for each in walk([statement]) for x in _touched(each)}
         for buffer in touched.intersection(waiting):
             shape = waiting.pop(buffer)
-            if (store := _first_set(body[i], buffer, shape, positions, equal)) is not None:
+            if isinstance(statement, Call) and _is_whole(statement, buffer, shape, equal):
+                body[i] = replace(statement, function=SET_PRODUCT)
+                found.add(buffer)
+            elif (store := _first_set(body[i], buffer, shape, positions, equal)) is not None:
                 body[i] = _Setting(store, names).of(body[i])
                 found.add(buffer)
     whole = tuple(
@@ -81,7 +86,7 @@ class _Equal:
         match statement:
             case Assign(target=target):
                 self._defined[target] = statement
-            case If(condition=condition, then=(Raise(), *_), otherwise=()):
+            case If(condition=condition, then=(*_, Raise()), otherwise=()):
                 match self._applied("invert", condition):
                     case (inner,):
                         pair = {self.of(x) for x in self._applied("equal", inner)}
@@ -139,6 +144,22 @@ def _first_set(
         if not is_forward and not is_backward:
             return None
     return store
+
+
+def _is_whole(call: Call, buffer: Any, shape: Sequence[Any], equal: _Equal) -> bool:
+    """Whether a call is a product that is added to all elements of a buffer."""
+    if call.function != PRODUCT or len(call.arguments) != SIZES:
+        return False
+    to, x, y, m, n, _, row, column, *_ = call.arguments
+    if to.buffer != buffer or to.at != ZERO or buffer in (x.buffer, y.buffer):
+        return False
+    sizes, steps, lengths = ([*map(equal.of, xs)] for xs in ((m, n), (row, column), shape))
+    if len(shape) == 1:
+        length = lengths[0]
+        return (sizes == [length, 1] and steps[0] == 1) or (sizes == [1, length] and steps[1] == 1)
+    in_order = sizes == lengths and steps == [lengths[-1], 1]
+    turned = sizes[::-1] == lengths and steps == [1, lengths[-1]]
+    return len(shape) == 2 and (in_order or turned)
 
 
 def _loops(statements: Collection[Any]) -> list[For]:

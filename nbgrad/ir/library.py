@@ -6,13 +6,16 @@ outermost loop holds the call that does the same: all analyses read the loops, a
 
 __all__ = [
     "CONSTANT", "DFT", "FOREIGN", "FOURIER", "HALF_TO_REAL", "LIBRARY", "PRODUCT", "REAL_TO_HALF",
-    "RULE",
+    "RULE", "SET_PRODUCT",
 ]  # fmt: skip
 
 PRODUCT = "product"
 """c += a @ b. The arguments are addresses of c, a and b, the sizes m, n and k, and for each matrix
 the steps to the next row and to the next column. A loop of products has further ones: the number of
 rounds, the distances of the addresses of two rounds, and of the sizes."""
+SET_PRODUCT = "set_product"
+"""c = a @ b, of the arguments of one product: it takes the place of a sum that is 0 at first, after
+all analyses."""
 FOURIER = "fourier"
 """y += F x along the middle axis of contiguous arrays of rows x n x inner numbers, not normalised.
 The arguments are the addresses of the real and the imaginary parts of y and of x, which of these
@@ -31,7 +34,7 @@ FOREIGN = "foreign"
 """A C function of a user, which may read and write arrays. The arguments are their addresses, the
 number of the function, that of the arrays that it may write, which come first, and whole numbers.
 It has no derivative."""
-LIBRARY = frozenset([PRODUCT, FOURIER, CONSTANT, RULE, FOREIGN])
+LIBRARY = frozenset([PRODUCT, SET_PRODUCT, FOURIER, CONSTANT, RULE, FOREIGN])
 
 DFT, REAL_TO_HALF, HALF_TO_REAL = range(3)
 """Kinds of transforms: complex, from real numbers to the first half of the spectrum, and back."""

@@ -47,7 +47,10 @@ class _Plan:
         if not self.fits:
             return
         self._wrt = tuple(sorted({i for group in floats for i in group}))
-        self._of = derivative(signature, (), self._wrt, is_seeded=True)
+        self._of = self._of_plain = derivative(signature, (), self._wrt, is_seeded=True)
+        kinds_of_floats = {signature.leaves[i].dtype for i in self._wrt}
+        if self._of.dtype == np.float64 and kinds_of_floats == {np.dtype(np.float32)}:
+            self._of_plain = self._of.changed(is_narrow=True)
         self._groups = [
             (kinds[position], group) for position, group in zip(positions, groups, strict=True)
         ]
@@ -55,14 +58,16 @@ class _Plan:
         self._result: Any = result
 
     def __call__(self, bound: Bound) -> tuple[Any, tuple]:
-        of, signature = self._of, self._signature
+        signature = self._signature
         if signature.written:
             require_apart(signature, bound.leaves)
         leaves: Sequence = bound.leaves
         shapes = [shape_of(x) for x in leaves]
         if any(isinstance(x, Array) for x in leaves):
+            of = self._of
             vector = bind(derived, *arguments(bound), of=of)
         else:
+            of = self._of_plain
             vector = derived.evaluate(*leaves, of=of)
         *found, value = parts_of(of, vector, shapes)
         found = [converted(x, kind) for x, kind in zip(found, self._dtypes, strict=True)]

@@ -15,7 +15,7 @@ from ..compiler.front.emit import FunctionBuilder, address_of
 from ..compiler.front.functions import function_of
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import KNOWN_1, Array, Known, Number, Value
-from ..ir.library import CONSTANT, FOREIGN, FOURIER, LIBRARY, RULE
+from ..ir.library import CONSTANT, FOREIGN, FOURIER, LIBRARY, RULE, SET_PRODUCT
 from ..ir.reductions import SUM
 from ..ir.statements import Call, For, Function, Literal, New, Pointer, Store
 from ..ir.walk import walk, with_inner
@@ -151,15 +151,18 @@ def _statement(each: Any) -> Any:
         number, _, *whole = each.arguments[count:]
         function = _FOREIGN[number.number]
         return replace(each, function=function, arguments=(*each.pointers, *whole))
-    return replace(each, function=_product(dtype, len(each.arguments)))
+    count = 0 if each.function == SET_PRODUCT else len(each.arguments)
+    return replace(each, function=_product(dtype, count))
 
 
 @cache
 def _product(dtype: np.dtype, count: int) -> Function:
+    """The function that adds a product, or a series of them; of no arguments the one that sets."""
+    from ..kernels.added import set_product
     from ..kernels.series import added_product, series_of_products
 
-    function = added_product if count == SIZES else series_of_products
-    found = function_of(function, (*[Pointer(dtype)] * 3, *[INT] * (count - 3)))
+    function = {0: set_product, SIZES: added_product}.get(count, series_of_products)
+    found = function_of(function, (*[Pointer(dtype)] * 3, *[INT] * ((count or SIZES) - 3)))
     return replace(found, attributes=found.attributes | {"noalias"})
 
 

@@ -45,6 +45,7 @@ class Derivative:
     along: tuple[tuple[int, ...], ...] = ()
     is_seeded: bool = False  # the cotangent is 1, for the only result, and not an argument
     is_whole: bool = False  # the vector of the results that are integers and bools, instead
+    is_narrow: bool = False  # the vector is of float32, and ends with a float64: the only result
     half: str = ""  # "forward": the value, and a record; "backward": the cotangents, from a record
 
     @property
@@ -59,6 +60,8 @@ class Derivative:
     @property
     def dtype(self) -> np.dtype:
         """The dtype of the vector."""
+        if self.is_narrow:
+            return np.dtype(np.float32)
         return INT if self.is_whole else self.signature.dtype
 
     @property
@@ -69,7 +72,7 @@ class Derivative:
     def __repr__(self) -> str:
         return (
             f"{self.signature.digest} {self.outs} {self.wrt} {self.along} {self.is_seeded} "
-            f"{self.is_whole} {self.half}"
+            f"{self.is_whole} {self.half}{' narrow' * self.is_narrow}"
         )
 
     @cached_property
@@ -93,7 +96,8 @@ class Derivative:
 
     def size(self, shapes: Sequence[tuple[int, ...]]) -> int:
         """The length of the vector, for the shapes of the leaves."""
-        return self.given + sum(prod(shapes[i]) for i in self.places)
+        size = sum(prod(shapes[i]) for i in self.places)
+        return size + size % 2 + 2 if self.is_narrow else size + self.given
 
     def width(self, shapes: Sequence[tuple[int, ...]]) -> int:
         """The length of the cotangent of the value."""
@@ -203,10 +207,11 @@ def derivative(
     along: tuple[tuple[int, ...], ...] = (),
     is_seeded: bool = False,
     is_whole: bool = False,
+    is_narrow: bool = False,
     half: str = "",
 ) -> Derivative:
     """The `Derivative` with these attributes: equal ones are one object."""
-    made = Derivative(signature, outs, wrt, along, is_seeded, is_whole, half)
+    made = Derivative(signature, outs, wrt, along, is_seeded, is_whole, is_narrow, half)
     if wrt and not along and half != "backward":
         latest[signature.function] = made
     return made

@@ -284,9 +284,22 @@ class Packing:
             if origin.kind == "bar":
                 if origin.index in self._out_at:
                     self._put(name, dtype, self._at(self._out_at[origin.index]))
+            elif of.is_narrow:
+                self._put_wide(name, dtype)
             elif of.takes(dtype):
                 self._put(name, dtype, self._at(end).shifted(place))
                 place += 1
+
+    def _put_wide(self, name: str, dtype: np.dtype) -> None:
+        """Store the result as a float64, at the next even place of the vector."""
+        above, even, here, place = (self._names.new(x) for x in ("above", "even", "here", "wide"))
+        self._after += [
+            operation(above, "add", (self._out_at[-1], literal(1, INT)), INT),
+            operation(even, "and", (above, literal(-2, INT)), INT),
+            Call("address", (Address(self._out, variable(even), self._dtype),), (here,), (INT,)),
+            PointTo(place, here, dtype),
+            Store(place, ZERO, name, dtype),
+        ]
 
     def _put(self, name: str, dtype: np.dtype, at: Affine) -> None:
         value = name

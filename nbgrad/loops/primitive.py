@@ -30,8 +30,14 @@ def parts_of(of: Derivative, vector: Any, shapes: Sequence[tuple[int, ...]]) -> 
     arrays = [shapes[i] for i in of.places]
     numbers = [()] * of.given
     every = [*numbers, *arrays] if of.gives_value else [*arrays, *numbers]
+    if of.is_narrow:
+        return [*_parts(vector, arrays), vector[-2:].view(np.float64)[0]]
     if len(every) == 1:
         return [np.reshape(vector, every[0])]
+    return _parts(vector, every)
+
+
+def _parts(vector: Any, every: Sequence[tuple[int, ...]]) -> list[Any]:
     found, at = [], 0
     for shape in every:
         size = prod(shape)

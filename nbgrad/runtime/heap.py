@@ -4,8 +4,8 @@ A gradient allocates arrays and frees them all. By default glibc then returns th
 the system, and maps it again in the next step, page by page, each filled with zeros: for arrays of
 a few megabytes this takes several times as long as the arithmetic. So glibc is told to keep up to
 `KEPT` bytes of freed memory, and to allocate arrays of up to 32 MB, its own limit, from there. On
-other systems nothing is changed. Larger gradients are kept here, up to `KEPT` bytes in total, and
-used again when nothing else holds them. Set the environment variable NBGRAD_KEEP_MEMORY=0 to
+other systems nothing is changed. Larger gradients are kept here, up to 512 MB in total or a 32nd of
+the memory of the machine, and used again when nothing else holds them. Set the environment variable NBGRAD_KEEP_MEMORY=0 to
 disable this.
 """
 
@@ -63,19 +63,30 @@ _UNUSED = _references([np.empty(0)], 0)
 def room(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array that is not set."""
     size = prod(shape) * dtype.itemsize
-    if not LARGEST < size <= KEPT or not _is_wanted() or not _lock.acquire(blocking=False):
+    most = _most()
+    if not LARGEST < size <= most or not _is_wanted() or not _lock.acquire(blocking=False):
         return np.empty(shape, dtype)
     try:
         sizes = [x.nbytes for x in _large]
         free = (i for i, n in enumerate(sizes) if n == size and _references(_large, i) == _UNUSED)
         place = next(free, None)
         each = np.empty(size, np.uint8) if place is None else _large.pop(place)
-        while sum(x.nbytes for x in _large) + size > KEPT:
+        while sum(x.nbytes for x in _large) + size > most:
             del _large[0]
         _large.append(each)
     finally:
         _lock.release()
     return each.view(dtype).reshape(shape)
+
+
+@cache
+def _most() -> int:
+    """How many bytes of large arrays are kept."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return KEPT
+    return max(KEPT, min(memory // 32, 4 * KEPT))
 
 
 @cache
@@ -109,7 +120,7 @@ def trim() -> int:
     """Return free memory to the system. Returns the number of bytes.
 
     The process keeps up to 128 MB of freed memory for new arrays, see `nbgrad.stats()["kept"]`, if
-    the C library is glibc, and up to 128 MB of large gradients. With NBGRAD_KEEP_MEMORY=0 nothing
+    the C library is glibc, and up to 512 MB of large gradients, or a 32nd of the machine's memory. With NBGRAD_KEEP_MEMORY=0 nothing
     is kept.
 
     >>> nbgrad.trim() >= 0
