@@ -158,11 +158,11 @@ def _of_constant(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
 
 
 class ArrayRule(NamedTuple):
-    """The derivatives of a function of vectors, which also take sizes and numbers: the pullback of
-    `y_bar, y, x, x_bar` adds to `x_bar`; the pushforward of `y, x, x_dot, y_dot`, which is made
-    when it is asked for, adds to `y_dot`."""
+    """The derivatives of a function of vectors, which also take sizes and numbers, made when they
+    are asked for: the pullback of `y_bar, y, x, x_bar` adds to `x_bar`; the pushforward of
+    `y, x, x_dot, y_dot` adds to `y_dot`."""
 
-    pullback: Function
+    pullback: Callable[[], Function]
     pushforward: Callable[[], Function]
 
 
@@ -176,7 +176,7 @@ def declare_array_rule(number: int, rule: ArrayRule) -> None:
 
 def pullback_of(call: Call) -> Function | None:
     """The pullback that the adjoint of a call calls; None for a call without a rule of a user."""
-    return _RULES[call.arguments[2].number].pullback if call.function == RULE else None
+    return _RULES[call.arguments[2].number].pullback() if call.function == RULE else None
 
 
 def _adjoints_of_rule(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
@@ -184,7 +184,7 @@ def _adjoints_of_rule(arguments: Sequence[Any], shadow: Shadow) -> list[Call]:
     y_bar, x_bar = _of(y, shadow), _of(x, shadow)
     if y_bar is None or x_bar is None:
         return []
-    return [Call(_RULES[number.number].pullback, (y_bar, y, x, x_bar, *numbers))]
+    return [Call(_RULES[number.number].pullback(), (y_bar, y, x, x_bar, *numbers))]
 
 
 def _tangents_of_rule(arguments: Sequence[Any], dot: Shadow) -> list[Call]:

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,7 @@ _ADVISE = """%address = ptrtoint ptr %found to i64
 
 # Makes a buffer for so many bytes at least. Its place holds the address and the size; one that is
 # large enough is kept. One call, as each branch in a function with many buffers costs LLVM time.
-_GROWN = """define internal noalias ptr @nbgrad.grown(ptr %place, i64 %wanted, i1 %cleared)
+_GROWN = """define internal ptr @nbgrad.grown(ptr %place, i64 %wanted, i1 %cleared)
   noinline {
   %size_at = getelementptr {ptr, i64}, ptr %place, i64 0, i32 1
   %old = load ptr, ptr %place
@@ -124,6 +125,7 @@ class Heap:
         self._writer = writer
         self._places: dict[str, tuple[str, int]] = {}  # of the address; in the list
         self._list = ""
+        self._makers: Counter[str] = Counter()
 
     def __contains__(self, buffer: Any) -> bool:
         return buffer in self._places
@@ -133,7 +135,8 @@ class Heap:
 
     def reserve(self, buffers: Iterable[str]) -> None:
         """Reserve room for the addresses of buffers."""
-        names, writer = list(dict.fromkeys(buffers)), self._writer
+        self._makers, writer = Counter(buffers), self._writer
+        names = list(self._makers)
         if not names:
             return
         self._list = writer.allocate("{ptr, i64}", len(names))
@@ -162,7 +165,9 @@ class Heap:
         declared["nbgrad.grown"] = _GROWN.replace("@room", f"@{declare_room(declared)}")
         wanted = emit(f"mul i64 {writer.operand(new.count).text}, {new.dtype.itemsize}")
         given = f"ptr {self._in_list(str(i))}, i64 {wanted}, i1 {str(new.cleared).lower()}"
-        found = emit(f"call ptr @nbgrad.grown({given})")
+        # Where another statement may have made it, it is the same memory.
+        alias = "" if self._makers[new.target] > 1 else "noalias "
+        found = emit(f"call {alias}ptr @nbgrad.grown({given})")
         got, failed = map(writer.label, ("got", "failed"))
         writer.branch_if(emit(f"icmp eq ptr {found}, null"), failed, got)
         writer.begin(failed)

@@ -18,6 +18,9 @@ __all__ = [
     "factor",
     "factored",
     "inverted",
+    "solved",
+    "solved_backward",
+    "solved_forward",
     "substituted",
     "swept",
 ]
@@ -101,6 +104,29 @@ def replace(lu, out, n, m):
         exchange(out, i, int(lu[n * n + i]), m)
     solve_triangle(lu, out, n, m, True, True, False)
     solve_triangle(lu, out, n, m, False, False, False)
+
+
+@device
+def solved(x, out, n, m):
+    """The factors of a matrix x, and behind them the solutions for the right-hand sides behind x."""
+    factored(x, out, 1, n)
+    substituted(out, shift(x, n * n), shift(out, n * (n + 1)), 1, n, m, False)
+
+
+@device
+def solved_forward(x, out, n, m):
+    """The solutions of the lower triangle of x for the right-hand sides behind it."""
+    for i in range(n * m):
+        out[i] = x[n * n + i]
+    solve_triangle(x, out, n, m, True, False, False)
+
+
+@device
+def solved_backward(x, out, n, m):
+    """Those of the transposed triangle."""
+    for i in range(n * m):
+        out[i] = x[n * n + i]
+    solve_triangle(x, out, n, m, False, False, True)
 
 
 @device

@@ -43,8 +43,8 @@ from .flat_values import (
     dtype_of,
     layout_of,
     numbers_of,
-    packed,
     unpacked,
+    vector_of,
 )
 from .library import with_call
 from .recorded import has_array
@@ -86,15 +86,15 @@ def link(
     )
     if dtype_of(layouts[0]) is None or dtype_of(layouts[1]) is None:
         return out
-    x, y = packed(emit, given, layouts[0]), packed(emit, out, layouts[1])
+    x, y = vector_of(emit, given, layouts[0]), _stopped(emit, vector_of(emit, out, layouts[1]))
     numbers = [*numbers_of(given, layouts[0]), *numbers_of(out, layouts[1])]
     operands = list(dict.fromkeys(n.operand for n in numbers))
     distinct = [next(n for n in numbers if n.operand == x) for x in operands]
     places = [operands.index(n.operand) for n in numbers]
     rule_number = _Derivatives(rule, named, *layouts).declared(distinct, places)
-    linked = _linked(emit, x, y, rule_number, distinct)
-    result = fresh(emit, linked.shape, linked.place.dtype)
-    assign(emit, result, linked)
+    _add_rule(emit, x, y, rule_number, distinct)
+    result = fresh(emit, y.shape, y.place.dtype)
+    assign(emit, result, y)
     lengths = iter(numbers_of(out, layouts[1]))
     return unpacked(emit, layouts[1], result.place, lengths, mutable=True)
 
@@ -105,29 +105,34 @@ def _read_only(value: Any) -> Any:
     return replace(value, mutable=False) if isinstance(value, Array) else value
 
 
-def _linked(
-    emit: FunctionBuilder, x: Array, y: Array, rule: Literal, numbers: Sequence[Number]
-) -> Array:
-    """A vector of the elements of y, with the derivative that a rule gives them for those of x. The
-    loops say that the rule reads all elements of both."""
+def _stopped(emit: FunctionBuilder, y: Array) -> Array:
+    """A vector of the same elements, which are constants."""
     dtype, made = y.place.dtype, fresh(emit, y.shape, y.place.dtype)
     with nest(emit, y.shape) as (i,):
         old = emit.load(y.place, position_of(emit, [KNOWN_1], [i]))
         name = emit.name()
         emit.add(Assign(name, scalar_code(stop_row, ()), (old.operand,), dtype, dtype))
         emit.store(made.place, position_of(emit, [KNOWN_1], [i]), Number(name, dtype))
+    return made
+
+
+def _add_rule(
+    emit: FunctionBuilder, x: Array, y: Array, rule: Literal, numbers: Sequence[Number]
+) -> None:
+    """Give the elements of y the derivative that a rule gives them for those of x. The loops say
+    that the rule reads all elements of both."""
+    dtype = y.place.dtype
     with nest(emit, y.shape) as (i,):
-        own = emit.load(made.place, position_of(emit, [KNOWN_1], [i]))
+        own = emit.load(y.place, position_of(emit, [KNOWN_1], [i]))
         with nest(emit, x.shape) as (k,):
             each = emit.load(x.place, position_of(emit, [KNOWN_1], [k]))
             square = emit.applied("multiply", [each, each], x.place.dtype)
             term = emit.applied("multiply", [emit.cast(square, dtype), own], dtype)
-            at = made.place.at.plus(position_of(emit, [KNOWN_1], [i]))
-            emit.add(Store(made.place.buffer, at, term.operand, dtype, SUM))
+            at = y.place.at.plus(position_of(emit, [KNOWN_1], [i]))
+            emit.add(Store(y.place.buffer, at, term.operand, dtype, SUM))
     sizes = [size.operand for size in (*x.shape, *y.shape, *numbers)]
-    addresses = [address_of(each.place) for each in (made, x)]
+    addresses = [address_of(each.place) for each in (y, x)]
     with_call(emit, Call(RULE, (*addresses, rule, *sizes)))
-    return made
 
 
 class _Derivatives:
@@ -143,11 +148,15 @@ class _Derivatives:
         these places."""
         self._places = places
         self._kinds = [INT, INT, *(x.dtype for x in numbers)]  # sizes of the vectors come first
-        pull = self._pullback()
-        push = self._pushforward() if self._rule.pushforward else None
-        number = int(hashlib.sha256(repr((pull, push)).encode()).hexdigest()[:15], 16)
-        transposed = cache(partial(self._transposed, pull))
-        declare_array_rule(number, ArrayRule(pull, (lambda: push) if push else transposed))
+        pull = cache(self._pullback)
+        transposed = partial(self._transposed, pull)
+        push = cache(self._pushforward if self._rule.pushforward else transposed)
+        digest = getattr(self._rule, "digest", None)  # of one whose code is not that of a user
+        told: Any = digest, self._given, self._out, self._kinds, places
+        if digest is None:
+            told = pull(), push() if self._rule.pushforward else None
+        number = int(hashlib.sha256(repr(told).encode()).hexdigest()[:15], 16)
+        declare_array_rule(number, ArrayRule(pull, push))
         return Literal(number, INT)
 
     def _function(self, what: str, names: Sequence[str], write: Callable) -> Function:
@@ -207,8 +216,9 @@ class _Derivatives:
 
         return self._function("pushforward", ("y", "x", "x_dot", "y_dot"), write)
 
-    def _transposed(self, pull: Function) -> Function:
+    def _transposed(self, made: Callable[[], Function]) -> Function:
         """The pullback, which is linear in the cotangent, transposed by its own adjoint."""
+        pull = made()
         names = [name for name, _ in pull.parameters]
         try:
             adjoint = value_and_cotangents(pull, (names[0], names[3]), ())

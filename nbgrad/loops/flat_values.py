@@ -27,15 +27,17 @@ from ..compiler.front.elements import moved, row_strides
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.syntax import Unsupported
 from ..compiler.front.values import KNOWN_0, KNOWN_1, Array, Known, Number, Place, Value, rebuilt
+from ..compiler.front.views import flattened_array
 from ..ir.affine import ZERO
 from ..ir.statements import Literal
 
 __all__ = [
     "Layout", "Leaf", "add_values", "dtype_of", "layout_of", "numbers_of", "packed", "size_of",
-    "unpacked",
+    "unpacked", "vector_of",
 ]  # fmt: skip
 
 Layout = Any
+_MISMATCH = "nbgrad.errors.DimensionMismatch"
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,14 @@ def packed(emit: FunctionBuilder, value: Value, layout: Layout) -> Array:
     return made
 
 
+def vector_of(emit: FunctionBuilder, value: Value, layout: Layout) -> Array:
+    """The vector of values: the array itself, where it is the only one and contiguous."""
+    found = [x for x, part in _leaves(value, layout) if isinstance(part, Leaf)]
+    if len(found) == 1 and isinstance(found[0], Array) and found[0].strides is None:
+        return flattened_array(emit, found[0])
+    return packed(emit, value, layout)
+
+
 def unpacked(
     emit: FunctionBuilder, layout: Layout, place: Place, numbers: Iterator[Number],
     mutable: bool = False,
@@ -172,8 +182,8 @@ def add_values(
         if not isinstance(part, Leaf):
             return
         if not is_none:
-            shape = given.shape if is_array(given) else None  # pyright: ignore
-            if (None if shape is None else len(shape)) != (part.lengths and len(part.lengths)):
+            shape = given.shape if is_array(given) else ()  # pyright: ignore
+            if len(shape) != len(part.lengths or ()):
                 raise Unsupported(f"{what} that is not {part.kinds}")
             _add_leaf(emit, here, x, given, what)
         here = moved(emit, here, _count(emit, x))
@@ -188,7 +198,7 @@ def _add_leaf(emit: FunctionBuilder, here: Place, x: Any, given: Value, what: st
     elements = lazy(emit, given)
     for own, wanted in zip(elements.shape, x.shape, strict=True):
         holds = emit.operation(operator.eq, own, wanted)
-        require(emit, holds, f"{what} has another shape than it must have", "DimensionMismatch")
+        require(emit, holds, f"{what} has another shape than it must have", _MISMATCH)
     target = Array(here, x.shape)
     with nest(emit, x.shape) as indices:
         at = position_of(emit, row_strides(emit, target), indices)

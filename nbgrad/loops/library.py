@@ -33,6 +33,7 @@ _LARGEST_CONSTANT = 256
 
 CONSTANTS = (
     *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.choleskied,
+    systems.solved, systems.solved_forward, systems.solved_backward,
     complex_choleskied, reflected, complex_reflected,
 )  # fmt: skip
 """Kernels whose results are constants for all derivatives: `row_rules.py` gives them some."""
@@ -95,18 +96,25 @@ def _changed(body: Any) -> tuple:
 
 
 def _with_set(body: Sequence[Any]) -> list[Any]:
-    """The statements, in which transforms set new arrays that were 0."""
+    """The statements, in which calls set new arrays that were 0."""
     made = list(body)
     for call in body:
-        if isinstance(call, Call) and call.function == FOURIER:
+        if isinstance(call, Call) and call.function in (FOURIER, CONSTANT):
             at = next(i for i, x in enumerate(made) if x is call)
-            wanted = {x.buffer for i, x in enumerate(call.pointers[:2]) if _there(call) >> i & 1}
-            clears = [_clear(made[:at], buffer) for buffer in wanted]
-            if None not in clears:
-                one = Literal(0, INT)
-                made[at] = replace(call, arguments=(*call.arguments[:-1], one))
-                made = [x for x in made if not any(x is each for each in clears)]
+            clears = [_clear(made[:at], buffer) for buffer in _written(call)]
+            if None in clears:
+                continue
+            if call.function == FOURIER:
+                made[at] = replace(call, arguments=(*call.arguments[:-1], Literal(0, INT)))
+            made = [x for x in made if not any(x is each for each in clears)]
     return made
+
+
+def _written(call: Call) -> set[Any]:
+    """The buffers of the results."""
+    if call.function == CONSTANT:
+        return {call.pointers[0].buffer}
+    return {x.buffer for i, x in enumerate(call.pointers[:2]) if _there(call) >> i & 1}
 
 
 def _there(call: Call) -> int:

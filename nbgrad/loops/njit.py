@@ -15,6 +15,7 @@ from ..transforms import trees
 from ..transforms.direct import register
 from ..transforms.transformed import Parameters, Result
 from . import array_rules as array_rules
+from . import by_size as by_size
 from . import constant_calls as constant_calls
 from . import exponential as exponential
 from . import foreign as foreign

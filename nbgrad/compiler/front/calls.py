@@ -59,8 +59,9 @@ def call(
     others = [other for find in _recorders if (other := find(function, operands, named))]
     if not others:
         return _call(emit, function, operands, named)
-    if others[0] in _not_read and stand_in(function, operands, named) is function:
-        return others[0](emit, function, operands, named)
+    first = next((x for x in others if x in _not_read), None)
+    if first is not None and stand_in(function, operands, named) is function:
+        return first(emit, function, operands, named)
     held = emit.mark()
     try:
         return _call(emit, function, operands, named)

@@ -1,0 +1,178 @@
+"""Solutions of linear systems and Cholesky factors with rules, for functions with loops.
+
+Kernels give the values, which count as constants. The rules are code of functions with loops, and
+call what they are the rules of, so they have derivatives of any order.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compiler.front.arrays import fresh, in_memory
+from ..compiler.front.calls import call, not_read, record_arrays
+from ..compiler.front.emit import FunctionBuilder
+from ..compiler.front.values import INT, Array, Value
+from ..kernels import systems
+from .array_rules import link
+from .library import add_constant
+
+__all__ = ["cholesky", "solve"]
+
+# -- what is called -------------------------------------------------------------------------------
+
+
+class _Kernel:
+    """A kernel of an array, which is called with the size of its result and two numbers."""
+
+    def __init__(self, kernel: Callable):
+        self.kernel, self.__name__ = kernel, kernel.__name__
+
+    def __call__(self, x: Any, size: Any, first: Any, second: Any) -> Any:
+        raise NotImplementedError  # calls are read
+
+
+class _Ruled:
+    """A function with a rule, as one with a `custom_rule`."""
+
+    def __init__(self, name: str, value: Callable, pullback: Callable, pushforward: Callable):
+        self.value, self.pullback, self.pushforward = value, pullback, pushforward
+        self.__name__ = self._name = self.digest = name
+
+    def __call__(self, *args: Any) -> Any:
+        raise NotImplementedError  # calls are read
+
+
+def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Callable | None:
+    return {_Kernel: _kernel, _Ruled: _ruled}.get(type(function))
+
+
+@not_read
+def _kernel(
+    emit: FunctionBuilder, function: _Kernel, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    x, size, *numbers = (in_memory(emit, x) for x in operands)
+    assert isinstance(x, Array)
+    found = fresh(emit, [emit.cast(size, INT)], x.place.dtype)
+    add_constant(emit, function.kernel, found, x, numbers)
+    return found
+
+
+@not_read
+def _ruled(
+    emit: FunctionBuilder, function: _Ruled, operands: Sequence[Value], named: Mapping[str, Value]
+) -> Value:
+    given = tuple(emit.settled(in_memory(emit, x)) for x in operands)
+    out = in_memory(emit, call(emit, function.value, given))
+    return link(emit, function, {}, given, out)
+
+
+record_arrays(_row)
+_solved, _choleskied, _forward, _backward = map(
+    _Kernel,
+    (systems.solved, systems.choleskied, systems.solved_forward, systems.solved_backward),
+)
+
+# -- systems --------------------------------------------------------------------------------------
+
+
+def _solution(a, b):
+    n = a.shape[0]
+    m = b.size // n
+    found = _solved(np.concatenate((a.ravel(), b.ravel())), n * (n + 1 + m), n, m)
+    for k in range(n):
+        if found[k * n + k] == 0.0:
+            raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
+    return found[n * (n + 1) :].reshape(b.shape)
+
+
+def _solution_back(ct, out, a, b):
+    """b_bar = a^-T ct, a_bar = -b_bar out^T"""
+    b_bar = solve(a.T, ct)
+    if b.ndim == 1:
+        return -np.outer(b_bar, out), b_bar
+    return -(b_bar @ out.T), b_bar
+
+
+def _solution_forward(tangents, out, a, b):
+    """a^-1 (b_dot - a_dot out)"""
+    return solve(a, tangents[1] - tangents[0] @ out)
+
+
+solve = _Ruled("solve", _solution, _solution_back, _solution_forward)
+
+# -- systems of the lower triangle of a matrix, and of its transpose ------------------------------
+
+
+def _lower_solution(a, b):
+    found = _forward(np.concatenate((a.ravel(), b.ravel())), b.size, a.shape[0], b.shape[1])
+    return found.reshape(b.shape)
+
+
+def _lower_back(ct, out, a, b):
+    b_bar = _transposed_solve(a, ct)
+    return -np.tril(b_bar @ out.T), b_bar
+
+
+def _lower_forward(tangents, out, a, b):
+    return _lower_solve(a, tangents[1] - np.tril(tangents[0]) @ out)
+
+
+def _transposed_solution(a, b):
+    found = _backward(np.concatenate((a.ravel(), b.ravel())), b.size, a.shape[0], b.shape[1])
+    return found.reshape(b.shape)
+
+
+def _transposed_back(ct, out, a, b):
+    b_bar = _lower_solve(a, ct)
+    return -np.tril(out @ b_bar.T), b_bar
+
+
+def _transposed_forward(tangents, out, a, b):
+    return _transposed_solve(a, tangents[1] - np.tril(tangents[0]).T @ out)
+
+
+_lower_solve = _Ruled("solve_lower", _lower_solution, _lower_back, _lower_forward)
+_transposed_solve = _Ruled(
+    "solve_transposed", _transposed_solution, _transposed_back, _transposed_forward
+)
+
+# -- Cholesky factors -----------------------------------------------------------------------------
+
+
+def _factor(a):
+    n = a.shape[0]
+    found = _choleskied(a.ravel(), n * n, 1, n)
+    for k in range(n):
+        if found[k * n + k] != found[k * n + k]:
+            raise np.linalg.LinAlgError("Matrix is not positive definite.")
+    return found.reshape(a.shape)
+
+
+def _half(x):
+    """The lower triangle, with half of the diagonal."""
+    found = np.tril(x)
+    for k in range(x.shape[0]):
+        found[k, k] *= 0.5
+    return found
+
+
+def _factor_back(ct, out, a):
+    """The sum of L^-T P L^-1 and its transpose, P the half of L^T L_bar, for the lower triangle,
+    which is what is read.
+
+    Murray 2016, Differentiation of the Cholesky decomposition."""
+    first = _transposed_solve(out, _half(out.T @ ct))
+    found = _transposed_solve(out, first.T)
+    return _half(found + found.T)
+
+
+def _factor_forward(tangents, out, a):
+    """L times the half of L^-1 A_dot L^-T"""
+    lower = np.tril(tangents[0], -1)
+    change = np.tril(tangents[0]) + lower.T
+    found = _lower_solve(out, _lower_solve(out, change).T)
+    return out @ _half(found)
+
+
+cholesky = _Ruled("cholesky", _factor, _factor_back, _factor_forward)
