@@ -8,7 +8,7 @@ from fuzz import loop
 from fuzz.derivatives import running
 from fuzz.derivatives.checking import check
 from fuzz.derivatives.defects import DEFECTS, FIRST
-from fuzz.derivatives.machine import check_machine, check_numba
+from fuzz.derivatives.machine import check_machine, check_numba, check_tracked
 from fuzz.derivatives.packed import check_packed
 from fuzz.derivatives.whole import draw_whole
 from helpers.daily import daily
@@ -34,6 +34,11 @@ def test_random_programs(part):
 
 def test_machine_code():
     require_none(running.run(SEED + 2 * 10**6, 15, checked=check_machine), check_machine)
+
+
+def test_tracked_calls():
+    found = running.run(SEED + 5 * 10**6, 10, checked=check_tracked, draw=draw_whole)
+    require_none(found, check_tracked)
 
 
 def test_values_are_those_of_numba():
@@ -63,6 +68,8 @@ def test_many_random_programs():
     require_none(running.run(SEED + 10**7, 10_000))
     require_none(running.run(SEED + 2 * 10**7, 1000, checked=check_machine), check_machine)
     require_none(running.run(SEED + 3 * 10**7, 60, checked=check_numba), check_numba)
+    found = running.run(SEED + 5 * 10**7, 600, checked=check_tracked, draw=draw_whole)
+    require_none(found, check_tracked)
 
 
 @pytest.mark.parametrize("name", DEFECTS)

@@ -108,7 +108,7 @@ def replace(lu, out, n, m):
 
 @device
 def solved(x, out, n, m):
-    """The factors of a matrix x, and behind them the solutions for the right-hand sides behind x."""
+    """The factors of a matrix, and behind them the solutions for right-hand sides behind it."""
     factored(x, out, 1, n)
     substituted(out, shift(x, n * n), shift(out, n * (n + 1)), 1, n, m, False)
 

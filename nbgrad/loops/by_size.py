@@ -17,7 +17,7 @@ from ..compiler.front.elementwise import dtype_of_elements
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.products import square
 from ..compiler.front.values import DOUBLE, KNOWN_0, Array, Known, Value, members
-from ..ir.statements import If
+from ..ir.statements import If, Literal
 from . import factor_rules
 from .recorded import call_recorded, has_array
 
@@ -49,9 +49,11 @@ def _by_size(
     a = square(emit, operands[0], function.__name__)
     operands = [a, *(emit.settled(in_memory(emit, x)) for x in operands[1:])]
     most = _SMALL_FACTOR if function is np.linalg.cholesky else _SMALL
+    rows = a.shape[0].operand
+    if isinstance(rows, Literal):
+        write = _small if rows.number <= most else _large
+        return write(emit, function, operands)
     small = emit.operation(operator.le, a.shape[0], Known(most))
-    if isinstance(small, Known):
-        return _small(emit, function, operands) if small.value else _large(emit, function, operands)
     room = _room(emit, function, operands)
     parts = []
     for write in (_small, _large):
@@ -63,8 +65,8 @@ def _by_size(
                     emit.accumulate(to, x)
         parts.append(tuple(body))
     emit.add(If(emit.truth(small).operand, *parts))
-    found = tuple(x if isinstance(x, Array) else emit.settled(x) for x in room)
-    return found if len(found) > 1 else found[0]
+    found = [x if isinstance(x, Array) else emit.settled(x) for x in room]
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 def _room(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> list[Any]:

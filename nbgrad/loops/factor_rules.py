@@ -142,7 +142,7 @@ _transposed_solve = _Ruled(
 
 def _factor(a):
     n = a.shape[0]
-    found = _choleskied(a.ravel(), n * n, 1, n)
+    found = _choleskied(a.T.ravel(), n * n, 1, n)  # which reads the upper triangle
     for k in range(n):
         if found[k * n + k] != found[k * n + k]:
             raise np.linalg.LinAlgError("Matrix is not positive definite.")

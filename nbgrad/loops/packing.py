@@ -5,7 +5,6 @@ function of the derivative, and stores what that gives.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,20 +27,11 @@ from ..ir.statements import (
     Variable,
 )
 from .library import with_library
+from .origins import Origin, origins_of
 from .packed import Derivative
 from .status import with_status
 
 __all__ = ["Packing"]
-
-
-@dataclass(frozen=True)
-class _Origin:
-    """A parameter or result: of leaf, shadow (`bar`) or seed number `index`, and the directions
-    along which it is differentiated."""
-
-    kind: str
-    index: int
-    along: tuple[int, ...] = ()
 
 
 class Packing:
@@ -208,48 +198,9 @@ class Packing:
 
     # -- the call ---------------------------------------------------------------------------------
 
-    def _origins(self) -> tuple[dict[str, _Origin], list[_Origin]]:
-        """The origins of the parameters and of the results of the inner function."""
-        of, leaves = self._of, self._signature.leaves
-        count = len(self._signature.primal.parameters)
-        parameters = self._inner.parameters
-        origins = {leaf.name: _Origin("leaf", i) for i, leaf in enumerate(leaves)}
-        results = [_Origin("result", i) for i in range(len(self._signature.results))]
-        if of.half == "backward":
-            results = []
-        if not of.gives_value:
-            seeds = iter(range(of.count))
-            by_name = {f"{leaf.name}.bar": i for i, leaf in enumerate(leaves)}
-            wanted = sorted({*(of.wrt or ()), *of.outs})
-            numbers = [i for i in wanted if leaves[i].ndim is None]
-            shadows = [n for n, _ in parameters[count:] if n in by_name]
-            origins |= {name: _Origin("bar", by_name[name]) for name in shadows}
-            for name, _ in parameters[count + len(shadows) :][: of.count]:
-                origins[name] = _Origin("seed", next(seeds))
-            results += [_Origin("bar", i) for i in numbers]
-            count += len(shadows) + of.count
-        for k in range(len(of.along)):
-            # x.dot2 is the tangent of x, not of x.dot: a function may have such names itself.
-            first = parameters[count][0] if count < len(parameters) else ""
-            suffix = first[first.rfind(".dot") :]
-            while count < len(parameters) and parameters[count][0].endswith(suffix):
-                name = parameters[count][0]
-                old = origins[name.removesuffix(suffix)]
-                origins[name] = replace(old, along=(*old.along, k))
-                count += 1
-            floats = [
-                replace(each, along=(*each.along, k))
-                for each in results if self._is_float(each)
-            ]  # fmt: skip
-            results += floats
-        return origins, results
-
-    def _is_float(self, origin: _Origin) -> bool:
-        return origin.kind == "bar" or self._signature.results[origin.index].kind == "f"
-
     def _call(self) -> None:
         of, inner = self._of, self._inner
-        origins, results = self._origins()
+        origins, results = origins_of(of, inner)
         every = tuple(range(len(of.along)))
         given: list[Any] = []
         lengths = self._signature.lengths
@@ -272,7 +223,7 @@ class Packing:
         passed_on = {origins.get(name) for name, _ in inner.parameters}
         for i in self._out_at:
             is_array = i >= 0 and self._signature.leaves[i].ndim is not None
-            if is_array and _Origin(kind, i, every) not in passed_on:  # nothing flows to it
+            if is_array and Origin(kind, i, every) not in passed_on:  # nothing flows to it
                 self._fill(self._out, self._out_at[i], self._dtype, i, None, self._body)
         names = [self._names.new("result") for _ in inner.results]
         self._body.append(Call(inner, tuple(given), tuple(names), inner.results))
@@ -308,7 +259,7 @@ class Packing:
             self._after.append(copy(value, name, self._dtype))
         self._after.append(Store(self._out, at, value, self._dtype))
 
-    def _number(self, origin: _Origin, dtype: np.dtype) -> Any:
+    def _number(self, origin: Origin, dtype: np.dtype) -> Any:
         """A number as the inner function takes it."""
         if origin.kind == "seed":
             if origin.along or self._ct is None:
@@ -326,7 +277,7 @@ class Packing:
         zero = literal(0, dtype)
         return zero if more else self._directions[first].get(origin.index, zero)
 
-    def _buffer(self, origin: _Origin, dtype: np.dtype, is_whole: bool) -> Address:
+    def _buffer(self, origin: Origin, dtype: np.dtype, is_whole: bool) -> Address:
         """A buffer as the inner function takes it, with its elements at the start."""
         i, of = origin.index, self._of
         source: tuple[str, Any] | None = None

@@ -5,8 +5,8 @@ the system, and maps it again in the next step, page by page, each filled with z
 a few megabytes this takes several times as long as the arithmetic. So glibc is told to keep up to
 `KEPT` bytes of freed memory, and to allocate arrays of up to 32 MB, its own limit, from there. On
 other systems nothing is changed. Larger gradients are kept here, up to 512 MB in total or a 32nd of
-the memory of the machine, and used again when nothing else holds them. Set the environment variable NBGRAD_KEEP_MEMORY=0 to
-disable this.
+the memory of the machine, and used again when nothing else holds them. Set the environment variable
+NBGRAD_KEEP_MEMORY=0 to disable this.
 """
 
 import ctypes
@@ -120,8 +120,8 @@ def trim() -> int:
     """Return free memory to the system. Returns the number of bytes.
 
     The process keeps up to 128 MB of freed memory for new arrays, see `nbgrad.stats()["kept"]`, if
-    the C library is glibc, and up to 512 MB of large gradients, or a 32nd of the machine's memory. With NBGRAD_KEEP_MEMORY=0 nothing
-    is kept.
+    the C library is glibc, and up to 512 MB of large gradients, or a 32nd of the machine's memory.
+    With NBGRAD_KEEP_MEMORY=0 nothing is kept.
 
     >>> nbgrad.trim() >= 0
     True

@@ -8,10 +8,22 @@ from typing import Any
 import numba
 import numpy as np
 
+import nbgrad
+from nbgrad.errors import NoRuleError
 from nbgrad.loops.maker import Reverse
 
-from .checking import Different, check_cotangents, expected, functions_of, kind_of
+from .checking import (
+    EXACT,
+    ROUGH,
+    Different,
+    Unsupported,
+    check_cotangents,
+    expected,
+    functions_of,
+    kind_of,
+)
 from .drawing import Drawn
+from .dual import Dual
 
 _EDGE = 8
 _GUARD = 77  # what stands beside each array
@@ -86,3 +98,45 @@ def check_numba(program: Drawn) -> None:
             values = [getattr(y, "value", y) for y in right.arrays[name]]
             if x.ravel().tolist() != values:
                 raise Different(f"Numba leaves {x.ravel().tolist()} in {name}, Python {values}")
+
+
+def is_floats(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind == "f"
+
+
+def check_tracked(program: Drawn) -> None:
+    """Raise Different where tracked calls, which keep their record, give other derivatives."""
+    rng = np.random.default_rng(program.seed + 1)
+    right = expected(program, rng)
+    names = list(program.arguments)
+    leaves = [
+        nbgrad.track(np.copy(x)) if name in program.wrt or is_floats(x) else x
+        for name, x in program.arguments.items()
+    ]
+    given = [x.copy() if hasattr(x, "backward") else x for x in leaves]  # it may write to these
+    try:
+        found = nbgrad.njit(functions_of(program.text)["drawn"])(*given)
+    except NoRuleError as refused:
+        raise Unsupported(str(refused)) from None
+    results = found if isinstance(found, tuple) else () if found is None else (found,)
+    pairs = list(zip(results, right.results, strict=True))
+    for name, x in zip(names, given, strict=True):
+        if name in right.arrays and hasattr(x, "backward"):
+            pairs += zip(x.ravel(), right.arrays[name], strict=True)
+    total, forward, scale = nbgrad.track(0.0), 0.0, 1.0
+    for x, wanted in pairs:
+        if isinstance(wanted, (Dual, float)):
+            ct = float(rng.uniform(-1.0, 1.0))
+            total = total + ct * x
+            forward += ct * getattr(wanted, "dot", 0.0)
+            scale += abs(ct * getattr(wanted, "dot", 0.0))
+    total.backward()
+    backward = 0.0
+    for name, x in zip(names, leaves, strict=True):
+        if name in program.wrt and x.grad is not None:
+            terms = np.ravel(x.grad) * np.ravel(right.direction[name])
+            backward += terms.sum()
+            scale += np.abs(terms).sum()
+    tolerance = ROUGH if program.has_singles else EXACT
+    if not abs(forward - backward) <= tolerance * scale:
+        raise Different(f"derivative {backward!r} is not {forward!r}")
