@@ -26,10 +26,9 @@ def test_gradients_have_the_dtype_of_their_arguments(columns, argnums):
     value, slopes = nbgrad.value_and_grad(weighted, argnums)(*single)
     assert type(value) is np.float64
     assert np.isclose(value, wanted[0], rtol=1e-6)
-    pairs = (
-        [(slopes, wanted[1])] if isinstance(argnums, int) else zip(slopes, wanted[1], strict=True)
-    )
-    for x, y in pairs:
+    if isinstance(argnums, int):
+        slopes, wanted = (slopes,), (wanted[0], (wanted[1],))
+    for x, y in zip(slopes, wanted[1], strict=True):
         assert x.dtype == np.float32
         np.testing.assert_allclose(x, y, rtol=1e-5)
     twice = nbgrad.grad(lambda x: nbgrad.grad(weighted)(x, single[1], single[2]).sum())(single[0])
