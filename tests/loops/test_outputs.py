@@ -3,6 +3,8 @@
 # What is wrong on purpose.
 # pyright: reportCallIssue=false, reportArgumentType=false
 
+import linecache
+
 import numpy as np
 import pytest
 
@@ -133,3 +135,33 @@ def test_why_a_function_is_refused(program, message):
 def test_parts_that_are_not_equal():
     with pytest.raises(ValueError, match="array split does not result in an equal division"):
         nbgrad.grad(njit(equal_parts))(np.ones(7))
+
+
+def listed(x):
+    total = 0.0
+    for k in range(3):
+        d = [v * v for v in x if v > 0.1 * k]
+        for i, v in enumerate(d):
+            total += v * i
+        total += np.max(d) + sum(d)
+    e = [x[m] * m for m in range(4)]
+    held = np.array(e)
+    e[1] += x[0]
+    return total + (held**2).sum() + e[1] * len(e)
+
+
+def test_a_list_that_does_not_grow_is_an_array():
+    x, way, step = np.linspace(-0.4, 1.1, 12), np.linspace(0.3, -0.8, 12), 1e-6
+    value, slope = nbgrad.value_and_grad(njit(listed))(x)
+    assert np.isclose(value, listed(x))
+    difference = (listed(x + step * way) - listed(x - step * way)) / (2 * step)
+    assert np.isclose(slope @ way, difference, rtol=1e-5)
+
+
+@pytest.mark.parametrize("line", ["d + d", "d * 2", "d[1:]", "[d, d]"])
+def test_lists_that_are_no_arrays(line):
+    text, space = f"def f(x):\n    d = [v for v in x]\n    return ({line})[0]\n", {}
+    linecache.cache["<listed>"] = len(text), None, text.splitlines(True), "<listed>"
+    exec(compile(text, "<listed>", "exec"), space)
+    with pytest.raises(LoopError, match=r"a list: np\.array"):
+        nbgrad.grad(njit(space["f"]))(np.ones(3))

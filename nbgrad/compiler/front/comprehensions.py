@@ -20,7 +20,7 @@ from .syntax import Unsupported
 from .tuples import is_tuple
 from .values import INT, Array, Known, Number, Place, Value
 
-__all__ = ["TAKERS", "Element", "filled"]
+__all__ = ["TAKERS", "Element", "filled", "is_like_an_array"]
 
 TAKERS: Container[Any] = (
     np.array, np.asarray, np.sum, np.prod, np.mean, np.max, np.min, np.any, np.all, builtins.sum,
@@ -28,6 +28,34 @@ TAKERS: Container[Any] = (
 )  # fmt: skip
 """The functions that take such lists."""
 Comprehension = ast.ListComp | ast.GeneratorExp
+
+
+_READERS = frozenset(
+    "sum array max min amax amin mean median std var prod any all argmax argmin "
+    "cumsum sort concatenate".split()
+)
+
+
+def is_like_an_array(function: ast.FunctionDef, name: str) -> bool:
+    """Whether nothing that a function does with a list tells it from an array: it reads and assigns
+    elements, runs through it, and passes it to functions of NumPy that give no view."""
+    alike: set[int] = set()
+    for each in ast.walk(function):
+        match each:
+            case ast.Assign(targets=[ast.Name(id=found) as target], value=ast.ListComp()):
+                alike |= {id(target)} if found == name else set()
+            case ast.Subscript(value=ast.Name() as held, slice=at):
+                alike |= set() if isinstance(at, ast.Slice) else {id(held)}
+            case ast.For(iter=ast.Name() as held):
+                alike.add(id(held))
+            case ast.Call(func=ast.Name(id="len" | "sum" | "enumerate" | "zip"), args=args):
+                alike |= set(map(id, args))
+            case ast.Call(func=ast.Attribute(ast.Name(id="np"), taker), args=args) if (
+                taker in _READERS
+            ):
+                alike |= set(map(id, args))
+    uses = [x for x in ast.walk(function) if isinstance(x, ast.Name) and x.id == name]
+    return all(id(x) in alike for x in uses)
 
 
 class Element(ast.stmt):

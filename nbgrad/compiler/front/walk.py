@@ -18,7 +18,7 @@ from ...ir.statements import (
 from ...ir.walk import walk
 from ...runtime.lines import Line, is_users
 from .arrays import assign, in_memory, is_view
-from .comprehensions import Element
+from .comprehensions import Element, is_like_an_array
 from .elements import element, set_element
 from .emit import FunctionBuilder
 from .expressions import Expressions
@@ -113,6 +113,10 @@ class Walk(Loops):
                 emit.add(Call("print", (), (), ()))
             case ast.Expr(value=value):
                 self._value(value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.ListComp() as value) if (
+                is_like_an_array(self._tree, name)
+            ):
+                self._variables.assign(name, self._listed(value))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 result = self._value(value)
                 is_fused = isinstance(result, Lazy) and name in self._variables.fused
