@@ -28,6 +28,7 @@ PROGRAMS = ("__main__.py", "bench", "cli", "experiments")
 """Commands print an error as one line."""
 IN_THE_WORDS_OF_OTHERS = {
     "compiler/front/algebra.py": "definitions of NumPy's functions, compiled into the user's",
+    "loops/factor_rules.py": "the same",
     "compiler/front/written.py": "definitions of Python's functions, compiled into the user's",
     "core/errstate.py": "what np.errstate asks for, in the words of NumPy",
 }

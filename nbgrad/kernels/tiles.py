@@ -45,6 +45,14 @@ def strided_product(a, b, c, m, n, k, ta, tb, lda, ldb, ldc, count=1) -> None:
     z[...] = x @ y + (z if ta & ADDS else 0.0)
 
 
+_POINTER = ir.IntType(8).as_pointer()
+
+
+def _outside(module: Any, name: str, result: Any, *kinds: Any) -> Any:
+    """A function of the C library."""
+    return cgutils.get_or_insert_function(module, ir.FunctionType(result, kinds), name)
+
+
 class _Writer:
     """Writes the loops of a product into a function."""
 
@@ -61,10 +69,9 @@ class _Writer:
         with builder.goto_entry_block():
             self.panel = builder.alloca(self.vector, word(2 * DEPTH))
             self.spare = builder.alloca(self.vector, word(2 * ROWS))
-            self.rows = builder.alloca(self.vector, word(PART * DEPTH // self.lanes))
-        self.panel, self.spare, self.rows = (
-            builder.bitcast(place, element.as_pointer())
-            for place in (self.panel, self.spare, self.rows)
+            self.memory = builder.alloca(_POINTER)
+        self.panel, self.spare = (
+            builder.bitcast(place, element.as_pointer()) for place in (self.panel, self.spare)
         )
 
     def shifted(self, pointer: Any, *terms: tuple[Any, Any]) -> Any:
@@ -104,10 +111,26 @@ class _Writer:
         wide = build.icmp_signed(">=", n, word(4 * self.width))
         large = build.icmp_signed(">=", build.mul(m, n), word(_LARGE))
         few = build.and_(few, build.and_(wide, large))
+        turned = build.icmp_signed("!=", steps_a[1], word(1))
+        worth = build.icmp_signed(">=", n, word(8 * self.width))
+        self.make_room(build.and_(build.not_(few), build.and_(turned, worth)))
         with self.rounds(m, build.select(few, word(_FEW_ROWS), m)) as (i, _):
             rows = build.select(few, self.smaller(word(_FEW_ROWS), build.sub(m, i)), m)
             from_a, to = self.shifted(a, (i, steps_a[0])), self.shifted(c, (i, ldc))
             self.block(from_a, b, to, (rows, n, k), steps_a, steps_b, ldc, adds_to_c)
+        build.call(_outside(build.module, "free", ir.VoidType(), _POINTER), [self.room])
+
+    def make_room(self, wanted) -> None:
+        """Memory for rows of a where it is wanted: there may be little of it on the stack of a
+        thread. Without memory, rows are not packed."""
+        build, nothing = self.builder, _POINTER(None)
+        build.store(nothing, self.memory)
+        with build.if_then(wanted):
+            make = _outside(build.module, "realloc", _POINTER, _POINTER, self.word)
+            found = build.call(make, [nothing, self.word(PART * DEPTH * self.align)])
+            build.store(found, self.memory)
+        self.room = build.load(self.memory)
+        self.rows = build.bitcast(self.room, self.panel.type)
 
     def block(self, a, b, c, sizes, steps_a, steps_b, ldc, adds_to_c) -> None:
         """The product of some rows."""
@@ -117,8 +140,7 @@ class _Writer:
         deep = build.select(as_it_is, word(_FEW_TERMS), word(DEPTH))
         # A sum of no terms is written too.
         once = build.select(build.icmp_signed(">", k, word(0)), k, word(1))
-        is_packed = build.icmp_signed(">=", n, word(16 * self.width))
-        is_packed = build.and_(is_packed, build.icmp_signed("!=", steps_a[1], word(1)))
+        is_packed = build.icmp_unsigned("!=", self.rows, self.rows.type(None))
         apart_a = [
             build.select(is_packed, word(x), y) for x, y in zip((1, ROWS), steps_a, strict=True)
         ]

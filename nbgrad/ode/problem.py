@@ -267,7 +267,7 @@ def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
     fixed = tuple(
         (tuple(shape_of(x)), str(x.dtype)) if hasattr(x, "dtype") and trees.is_differentiable(x)
         else "float" if trees.is_differentiable(x)
-        else (type(x).__name__, x.tobytes() if isinstance(x, np.ndarray) else repr(x))
+        else (type(x).__name__, x.tobytes() if hasattr(x, "tobytes") else repr(x))
         for x in leaves
     )  # fmt: skip
     key = (key_of(f), method, state.key, repr(trees.structure(args)), fixed)

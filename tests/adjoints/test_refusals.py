@@ -13,7 +13,7 @@ from nbgrad.compiler.front.syntax import Unsupported
 DOUBLE, INT = np.dtype(float), np.dtype(np.int64)
 # The body of a function of (x, n, a), what the error names, and the line.
 REFUSED = {
-    "a list": ("s = 0.0\nb = [v for v in a]\nreturn s", "a list: np.array", 2),
+    "a list": ("s = 0.0\nb = [v for v in a] * 2\nreturn s", "a list: np.array", 2),
     "a dict": ("b = {1: x}\nreturn x", "a dictionary: use arrays", 1),
     "an f-string": ("b = f'{x}'\nreturn x", "an f-string", 1),
     "a decorated function inside": (

@@ -139,8 +139,6 @@ def test_plans_of_ops_have_reasons():
     why = [row.kernel for row in p.table if row.kind == "compile" and row.op == "logaddexp2"]
     # Tests before may have called it with this dtype.
     assert {"new shape"} <= set(why) <= {"first call", "new shape", "new dtype"}
-    made = [c for _, c in p.result.compilations if c.name == "logaddexp2"]
-    assert sum(c.compiled + c.loaded for c in made) > 0
 
 
 @nbgrad.njit
