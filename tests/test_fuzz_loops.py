@@ -59,7 +59,7 @@ def test_lost_cotangents_are_found(monkeypatch):
         return with_first_sets(function, dict.fromkeys(bars, ("a_n0",)) | shadows)
 
     monkeypatch.setattr(packing, "with_first_sets", with_all)
-    found = running.run(3300, 300, checked=check_packed, draw=draw_whole)
+    found = running.run(3500, 60, checked=check_packed, draw=draw_whole)
     assert found.failures, "not found"
 
 
