@@ -4,7 +4,7 @@ The first one also records, at its end, the numbers that the second one reads, a
 arrays that it wrote to. The function backward does not change the record, so it may run again.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .build import INT, buffers_of, defined_names, names_of
 from .record import Record
 from .states import Layout, State
 
-__all__ = ["BORDER", "Halves"]
+__all__ = ["BORDER", "Halves", "written_in"]
 
 BORDER = Call("border", ())
 """The statement between the two sweeps."""
@@ -45,7 +45,7 @@ class Halves:
         made = [x for x in front if isinstance(x, New) and x.target in used]
         self._made = list({x.target: x for x in made}.values())
         sizes: dict[Any, Any] = {**lengths, **{x.target: (x.count,) for x in made}}
-        stored = {x for each in front for x in _written(each)}
+        stored = written_in(front)
         loaded = {x for each in back for x in buffers_of(each) if not isinstance(each, Store)}
         self._sizes = {x: sizes[x] for x in sorted(stored & loaded) if x in sizes}
         parts = {part for each in back if isinstance(each, Spread) for part, _, _ in each.shared}
@@ -100,6 +100,7 @@ def _defined(each: Any) -> list[str]:
     return [] if inner(each) else defined_names([each])
 
 
-def _written(each: Any) -> list[Any]:
-    """The buffers that a statement may write to."""
-    return [] if isinstance(each, Load) else [*buffers_of(each)]
+def written_in(statements: Iterable[Any]) -> set[Any]:
+    """The buffers that statements may write to: the second function finds their elements in the
+    record."""
+    return {x for each in statements if not isinstance(each, Load) for x in buffers_of(each)}

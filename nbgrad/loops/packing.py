@@ -11,6 +11,7 @@ import numpy as np
 
 from ..adjoints.build import INT, Names, copy, literal, operation
 from ..adjoints.first_sets import with_first_sets
+from ..adjoints.halves import written_in
 from ..adjoints.lengths import known_lengths, shapes_of
 from ..ir.affine import ZERO, Affine, variable
 from ..ir.statements import (
@@ -26,6 +27,7 @@ from ..ir.statements import (
     Store,
     Variable,
 )
+from ..ir.walk import walk
 from .library import with_library
 from .origins import Origin, origins_of
 from .packed import Derivative
@@ -41,6 +43,12 @@ class Packing:
         self._of, self._signature, self._by_address = of, of.signature, by_address
         self._dtype, self._inner = of.dtype, of.function
         self._set_first: frozenset[str] = frozenset()
+        self._overwritten = of.signature.overwritten
+        if of.half == "backward" and of.halves is not None:
+            # What the first function does not write to is not in the record.
+            stored = written_in(walk(of.halves[0].body))
+            leaves = enumerate(of.signature.leaves)
+            self._overwritten &= {i for i, leaf in leaves if leaf.name in stored}
         if not of.along:
             primal, lengths = of.signature.primal, of.signature.lengths
             known = known_lengths(primal, shapes_of(primal, lengths))
@@ -294,7 +302,7 @@ class Packing:
             source = self._values[i], zero
         elif len(origin.along) == 1 and i in self._directions[origin.along[0]]:
             source = self._directions[origin.along[0]][i], zero
-        if origin.kind == "leaf" and i not in self._signature.overwritten and source is not None:
+        if origin.kind == "leaf" and i not in self._overwritten and source is not None:
             return Address(source[0], ZERO, dtype)
         if is_result and dtype == self._dtype:
             at = self._out_at[i]

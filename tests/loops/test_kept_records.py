@@ -273,3 +273,37 @@ def test_threads_may_share_a_record():
         found = list(pool.map(lambda ct: pullback(ct)[0], cts))
     for slope, ct in zip(found, cts, strict=True):
         np.testing.assert_array_equal(slope, pullback(ct)[0])
+
+
+def test_a_buffer_of_a_branch_is_kept_for_the_pullback():
+    s = np.array([[2.0, 0.5], [0.5, 1.0]])
+
+    @njit
+    def f(p):
+        a = p * s
+        out = np.zeros((2, 2))
+        if a.shape[0] <= 300:
+            b = np.zeros((2, 2))
+            for i in range(2):
+                b[i, i] = np.sqrt(a[i, i])
+            out[:] = b
+        return out
+
+    (slope,) = nbgrad.vjp(f, 2.0)[1](np.ones((2, 2)))
+    assert np.isclose(slope, (np.sqrt(2.0) + 1.0) / (2 * np.sqrt(2.0)))
+
+
+def test_an_array_that_only_dead_code_writes_to_is_read_again():
+    @njit
+    def f(b, w, k):
+        i = 0
+        if k[0] % 2 == 0:
+            w[:] = np.sin(b)
+        elif i:
+            b[0] *= 2.0
+
+    b = nbgrad.track(np.array([0.1, 0.2, 0.3]))
+    given, w = b.copy(), nbgrad.track(np.zeros(3)).copy()
+    f(given, w, np.array([2]))
+    (w * np.array([1.0, 2.0, 3.0]) + given).sum().backward()
+    np.testing.assert_allclose(b.grad, np.cos(b.data) * np.array([1.0, 2.0, 3.0]) + 1.0)

@@ -60,21 +60,3 @@ def test_what_cannot_be_factored():
         nbgrad.grad(njit(PROGRAMS["inv"]))(np.ones((20, 20)))
     with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
         nbgrad.grad(njit(PROGRAMS["lower triangle"]))(-10.0 * np.eye(20))
-
-
-def test_a_buffer_of_a_branch_is_kept_for_the_pullback():
-    s = np.array([[2.0, 0.5], [0.5, 1.0]])
-
-    @njit
-    def f(p):
-        a = p * s
-        out = np.zeros((2, 2))
-        if a.shape[0] <= 300:
-            b = np.zeros((2, 2))
-            for i in range(2):
-                b[i, i] = np.sqrt(a[i, i])
-            out[:] = b
-        return out
-
-    (slope,) = nbgrad.vjp(f, 2.0)[1](np.ones((2, 2)))
-    assert np.isclose(slope, (np.sqrt(2.0) + 1.0) / (2 * np.sqrt(2.0)))
