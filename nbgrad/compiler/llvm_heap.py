@@ -165,7 +165,7 @@ class Heap:
         declared["nbgrad.grown"] = _GROWN.replace("@room", f"@{declare_room(declared)}")
         wanted = emit(f"mul i64 {writer.operand(new.count).text}, {new.dtype.itemsize}")
         given = f"ptr {self._in_list(str(i))}, i64 {wanted}, i1 {str(new.cleared).lower()}"
-        # Where another statement may have made it, it is the same memory.
+        # A second statement that makes this buffer returns the same memory: it is not noalias.
         alias = "" if self._makers[new.target] > 1 else "noalias "
         found = emit(f"call {alias}ptr @nbgrad.grown({given})")
         got, failed = map(writer.label, ("got", "failed"))

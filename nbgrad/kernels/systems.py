@@ -114,11 +114,18 @@ def solved(x, out, n, m):
 
 
 @device
+def swept(a, y, out, count, n, m, lower, unit):
+    """The solutions of triangular systems for right-hand sides of n x m."""
+    for i in range(count * n * m):
+        out[i] = y[i]
+    for k in range(count):
+        solve_triangle(shift(a, k * n * n), shift(out, k * n * m), n, m, lower, unit, False)
+
+
+@device
 def solved_forward(x, out, n, m):
     """The solutions of the lower triangle of x for the right-hand sides behind it."""
-    for i in range(n * m):
-        out[i] = x[n * n + i]
-    solve_triangle(x, out, n, m, True, False, False)
+    swept(x, shift(x, n * n), out, 1, n, m, True, False)
 
 
 @device
@@ -127,15 +134,6 @@ def solved_backward(x, out, n, m):
     for i in range(n * m):
         out[i] = x[n * n + i]
     solve_triangle(x, out, n, m, False, False, True)
-
-
-@device
-def swept(a, y, out, count, n, m, lower, unit):
-    """The solutions of triangular systems for right-hand sides of n x m."""
-    for i in range(count * n * m):
-        out[i] = y[i]
-    for k in range(count):
-        solve_triangle(shift(a, k * n * n), shift(out, k * n * m), n, m, lower, unit, False)
 
 
 @device

@@ -104,9 +104,12 @@ solve = _Ruled("solve", _solution, _solution_back, _solution_forward)
 # -- systems of the lower triangle of a matrix, and of its transpose ------------------------------
 
 
-def _lower_solution(a, b):
-    found = _forward(np.concatenate((a.ravel(), b.ravel())), b.size, a.shape[0], b.shape[1])
-    return found.reshape(b.shape)
+def _triangular(kernel: Callable) -> Callable:
+    def solution(a, b):
+        found = kernel(np.concatenate((a.ravel(), b.ravel())), b.size, a.shape[0], b.shape[1])
+        return found.reshape(b.shape)
+
+    return solution
 
 
 def _lower_back(ct, out, a, b):
@@ -118,11 +121,6 @@ def _lower_forward(tangents, out, a, b):
     return _lower_solve(a, tangents[1] - np.tril(tangents[0]) @ out)
 
 
-def _transposed_solution(a, b):
-    found = _backward(np.concatenate((a.ravel(), b.ravel())), b.size, a.shape[0], b.shape[1])
-    return found.reshape(b.shape)
-
-
 def _transposed_back(ct, out, a, b):
     b_bar = _lower_solve(a, ct)
     return -np.tril(out @ b_bar.T), b_bar
@@ -132,9 +130,9 @@ def _transposed_forward(tangents, out, a, b):
     return _transposed_solve(a, tangents[1] - np.tril(tangents[0]).T @ out)
 
 
-_lower_solve = _Ruled("solve_lower", _lower_solution, _lower_back, _lower_forward)
+_lower_solve = _Ruled("solve_lower", _triangular(_forward), _lower_back, _lower_forward)
 _transposed_solve = _Ruled(
-    "solve_transposed", _transposed_solution, _transposed_back, _transposed_forward
+    "solve_transposed", _triangular(_backward), _transposed_back, _transposed_forward
 )
 
 # -- Cholesky factors -----------------------------------------------------------------------------

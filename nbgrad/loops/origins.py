@@ -1,4 +1,4 @@
-"""What the parameters and the results of the function of a derivative are."""
+"""The roles of the parameters and results of the function of a derivative."""
 
 from dataclasses import dataclass, replace
 

@@ -45,7 +45,7 @@ class Packing:
         self._set_first: frozenset[str] = frozenset()
         self._overwritten = of.signature.overwritten
         if of.half == "backward" and of.halves is not None:
-            # What the first function does not write to is not in the record.
+            # The record only holds arrays that the forward function writes to.
             stored = written_in(walk(of.halves[0].body))
             leaves = enumerate(of.signature.leaves)
             self._overwritten &= {i for i, leaf in leaves if leaf.name in stored}

@@ -58,7 +58,7 @@ class _Search:
         self._is_value, self._seen, self._path = is_value, set(), []
 
     def of(self, x: Any) -> Build | None:
-        """What makes a function or a tree of values; None if there are none in it."""
+        """A function that rebuilds `x` from values; None if `x` holds no values."""
         if any(map(self._is_value, trees.flatten(x)[0])):
             self.values.append(x)
             self.places.append(".".join(map(str, self._path)))
@@ -85,7 +85,7 @@ class _Search:
 
 
 def _captured(f: FunctionType) -> dict[Any, Any]:
-    """What a function closes over, by numbers of cells, and its default values, by names."""
+    """The values that a function closes over, by cell number, and its defaults, by name."""
     found: dict[Any, Any] = {}
     for i, cell in enumerate(f.__closure__ or ()):
         try:

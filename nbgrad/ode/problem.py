@@ -267,8 +267,8 @@ def problem_of(f: Callable, method: str, state: Nest, args: tuple) -> Problem:
     fixed = tuple(
         (tuple(shape_of(x)), str(x.dtype)) if hasattr(x, "dtype") and trees.is_differentiable(x)
         else "float" if trees.is_differentiable(x)
-        else (type(x).__name__, x.tobytes() if hasattr(x, "tobytes") else repr(x))
-        for x in leaves
+        else (type(x).__name__, shape_of(x), str(x.dtype), x.tobytes()) if hasattr(x, "tobytes")
+        else (type(x).__name__, repr(x)) for x in leaves
     )  # fmt: skip
     key = (key_of(f), method, state.key, repr(trees.structure(args)), fixed)
     with _lock:

@@ -101,18 +101,17 @@ def solve(
         _solved, state, y, t0, t1, atol, args, method, options, gradient, t_eval, every,
         dense_output, max_events,
     )  # fmt: skip
-    code = getattr(f, "__code__", None)
-    if code not in _with_constants:
+    code = getattr(f, "__code__", type(f))
+    every_float, transformed = lifted(f), lifted(f, is_transformed)
+    if len(every_float[1]) > len(transformed[1]) and code not in _with_constants:
         try:
-            return solve_for(*lifted(f))
+            return solve_for(*every_float)
         except NoRuleError:
-            if lifted(f)[1] == lifted(f, is_transformed)[1]:
-                raise
             _with_constants.add(code)
-    return solve_for(*lifted(f, is_transformed))
+    return solve_for(*transformed)
 
 
-_with_constants: WeakSet[Any] = WeakSet()  # codes that need some floats as constants
+_with_constants: WeakSet[Any] = WeakSet()  # codes, and classes, that need floats as constants
 
 
 def _solved(

@@ -1,6 +1,6 @@
 """Arrays for results, parts of arrays and polynomials, in functions with loops."""
 
-# What is wrong on purpose.
+# Some calls are wrong on purpose.
 # pyright: reportCallIssue=false, reportArgumentType=false
 
 import linecache

@@ -158,3 +158,35 @@ def test_large_arrays_of_integers():
     assert np.isclose(end(order), 1.0)
     order[1000] = 1
     assert np.isclose(end(order), np.exp(-1.0))
+
+
+class Unreadable:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, t, y):
+        return -self.rate * np.array([float(str(y[0]))])
+
+
+@pytest.mark.parametrize("rate", [0.5, np.array([0.5])], ids=["number", "array"])
+def test_what_cannot_be_compiled_is_named(rate):
+    other = np.ones(3)
+
+    def rhs(t, y):
+        return -rate * other[:1] * np.array([float(str(y[0]))])
+
+    for f in (rhs, Unreadable(rate)):
+        with pytest.raises(nbgrad.NoRuleError, match=r"ode\.solve: .* cannot be compiled"):
+            sums(f, (1.0,))
+
+
+def test_arrays_of_integers_of_the_same_bytes():
+    def end(order):
+        def rhs(t, y, order):
+            return -y * order[0].sum()
+
+        return sums(rhs, (1.0,), (order,))
+
+    order = np.ones(6, np.int64)
+    assert np.isclose(end(order.reshape(2, 3)), np.exp(-3.0))
+    assert np.isclose(end(order.reshape(3, 2)), np.exp(-2.0))

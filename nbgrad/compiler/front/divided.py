@@ -56,7 +56,8 @@ def _axis(ary: Value, axis: Value) -> int:
 
 
 def _equal_places(emit: FunctionBuilder, length: Value, count: int) -> Sequence[Value]:
-    """Where parts begin and the last one ends; the first ones are longer by 1 where it takes it."""
+    """The bounds of `count` parts. If the length is no multiple of it, the first ones are longer by
+    1."""
     if count < 1:
         raise Unsupported("a number of parts below 1")
     each = emit.operation(operator.floordiv, length, Known(count))
