@@ -53,6 +53,26 @@ def test_what_a_page_names_is_there(path):
         compile(program, title, "exec")  # with other processes or packages: not run
 
 
+def _anchors(path):
+    """The anchors of a page's headings, as the site names them."""
+    prose = re.sub(r"^( *)```.*?^\1```", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
+    headings = re.findall(r"^#+ (.+)$", prose, re.M)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", h).strip().lower()) for h in headings}
+
+
+def test_links_between_pages_lead_to_headings():
+    dead = []
+    for page in [pages.DOCS / "../README.md", *pages.DOCS.rglob("*.md")]:
+        links = re.findall(
+            r"\]\(([\w./-]*?\.md)?(?:#([\w-]+))?\)", page.read_text(encoding="utf-8")
+        )
+        for target, anchor in links:
+            other = page.parent / target if target else page
+            if not other.exists() or (anchor and anchor not in _anchors(other)):
+                dead.append(f"{page.name}: {target}#{anchor}")
+    assert not dead
+
+
 def test_readme_examples():
     namespace, _ = run("../README.md")
     a, sweeps = namespace["a"], namespace["sweeps"]
