@@ -43,7 +43,8 @@ def with_products_apart(
     new: Callable[[str], str],
 ) -> list[Any]:  # fmt: skip
     """The statements with products in loops of their own."""
-    return _Apart(body, Positions(walk(body), shapes, constants), variables, new).body(body, ())
+    positions = Positions(walk(body), shapes, constants, variables)
+    return _Apart(body, positions, variables, new).body(body, ())
 
 
 class _Apart:

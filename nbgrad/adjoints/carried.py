@@ -84,7 +84,7 @@ class Carried:
         outside = {name for each in loop.body for name in names_of(each)}
         outside = outside.difference(defined_names(loop.body))
         steps = [x for x in loop.body if getattr(x, "target", None) not in self._variables]
-        positions = Positions([loop, *steps], Shapes({}, ()), outside)
+        positions = Positions([loop, *steps], Shapes({}, ()), outside, self._variables)
         before: list[Any] = []
         for buffer in stored:
             if buffer in self._pointed:

@@ -45,13 +45,13 @@ def with_first_sets(
     """The function, and those of its shadows, of known `shapes`, that may hold anything before it:
     it sets all of their elements first. So it does with buffers that it makes once."""
     variables = {x.target for x in walk(function.body) if isinstance(x, Variable)}
-    unchanging = [x for x in walk(function.body) if getattr(x, "target", None) not in variables]
     numbers = [name for name, _ in function.parameters]
     numbers += [x.target for x in function.body if isinstance(x, (Assign, Position))]
     made = {x.target for x in function.body if isinstance(x, New) and x.cleared}
     every = with_made(shapes, function.body, {x for x in numbers if x not in variables})
     waiting = {x: every.lengths[x] for x in (*shapes, *made) if x in every.lengths}
-    positions = Positions(unchanging, every, [x for x in numbers if x not in variables])
+    constants = [x for x in numbers if x not in variables]
+    positions = Positions(walk(function.body), every, constants, variables)
     body, found, equal = list(function.body), set(), _Equal()
     names = Names([*(name for name, _ in function.parameters), *defined_names(body)])
     for i, statement in enumerate(body):

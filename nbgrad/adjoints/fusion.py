@@ -107,8 +107,8 @@ class _Fuse:
         variables: Collection[str],
     ):  # fmt: skip
         every = walk(body)
-        self._positions = Positions(every, shapes, constants)
         self._variables = frozenset(variables)
+        self._positions = Positions(every, shapes, constants, self._variables)
         self._made = {each.target for each in every if isinstance(each, New)}
         self._effects: dict[int, tuple[Any, _Effects]] = {}
 

@@ -29,7 +29,7 @@ def hoisted(
     new: Callable[[str], str],
 ) -> list[Any]:  # fmt: skip
     """The statements with what does not change in loops in front of them."""
-    positions = Positions(walk(body), shapes, constants)
+    positions = Positions(walk(body), shapes, constants, variables)
     return _Hoist(positions, variables, new).body(body, ())
 
 

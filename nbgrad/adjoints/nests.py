@@ -157,7 +157,8 @@ def free(
     constants |= {x for level in levels for x in (level.low, level.high) if isinstance(x, str)}
     bare = [replace(loop, body=loop.body[:1]) for loop in loops]
     statements = [*outside, *bare, *(loop.body[0] for loop in loops), *every]
-    positions = Positions(statements, shapes, constants)
+    changed = {x.target for x in statements if isinstance(x, Assign) and is_variable(x.target)}
+    positions = Positions(statements, shapes, constants, changed)
     found = Free(
         levels, body, tuple(x for x in body if x in totals or getattr(x, "kind", None) is SUM),
         tuple(x for x in stores if x.kind is None), rest, loops,

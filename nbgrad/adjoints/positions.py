@@ -32,9 +32,14 @@ class Access(NamedTuple):
 
 
 class Positions:
-    """The positions of a tree, in buffers of these shapes."""
+    """The positions of a tree, in buffers of these shapes. Nothing is known about `variables`,
+    whose values change."""
 
-    def __init__(self, statements: Iterable[Any], shapes: Shapes, constants: Collection[str]):
+    def __init__(
+        self, statements: Iterable[Any], shapes: Shapes, constants: Collection[str],
+        variables: Collection[str],
+    ):  # fmt: skip
+        self._variables = variables
         self._shapes = shapes.lengths
         self._natural = shapes.natural
         self._lengths = {
@@ -51,7 +56,7 @@ class Positions:
     def change(self, statements: Iterable[Any]) -> None:
         """Let statements take the place of those that define the same names."""
         for each in statements:
-            if isinstance(each, (Assign, Position)):
+            if isinstance(each, (Assign, Position)) and each.target not in self._variables:
                 self._defined[each.target] = each
             elif isinstance(each, For):
                 self._axes.add(each.axis)

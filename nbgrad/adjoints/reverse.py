@@ -134,7 +134,7 @@ class Reverse:
         passed = [name for name, kind in function.parameters if isinstance(kind, Pointer)]
         self._shadows = [name for name in passed if name in active]
         self._record = Record(names, self._dtypes)
-        positions = Positions(walk(plain.body), shapes, constants)
+        positions = Positions(walk(plain.body), shapes, constants, self.variables)
         once = made_once(self.tree)
         self._adjoint = Adjoint(
             names, self._dtypes, active, self.variables,

@@ -68,7 +68,7 @@ def with_pieces(function: Function, lengths: Sequence[str], keeps_order: bool = 
     shapes = shapes_of(function, lengths)
     kinds = (Assign, Load, Position)
     constants = {*numbers, *(x.target for x in body if isinstance(x, kinds))} - variables
-    positions = Positions(walk(body), with_made(shapes), constants)
+    positions = Positions(walk(body), with_made(shapes), constants, variables)
     results = [x for x in plain.results if isinstance(x, str)]
     rounds = Rounds(
         top, positions, sorted(variables), results, (), known_lengths(function, shapes),

@@ -43,7 +43,7 @@ class Zeros:
         self, statements: Sequence[Any], outside: Sequence[Any], numbers: Collection[str],
         private: Collection[Any],
     ):  # fmt: skip
-        self._positions = Positions(outside, Shapes({}, ()), numbers)
+        self._positions = Positions(outside, Shapes({}, ()), numbers, ())
         self._uses = _uses(statements)
         pointed = {
             x for each in walk(statements) if isinstance(each, (PointTo, Call))

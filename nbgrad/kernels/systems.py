@@ -1,19 +1,16 @@
-"""LU and Cholesky factorisations, solutions and inverses: on pointers, for compiled programs.
+"""LU factorisations, solutions and inverses: on pointers, for compiled programs.
 
 `lu` holds, for each of `count` matrices of n rows, the unit lower and the upper factor in one
 matrix, and behind it a row of the rows that were exchanged (Golub and Van Loan, Matrix
-Computations, algorithms 3.4.1 and 3.2.3). A matrix that is singular leaves a zero on the diagonal.
+Computations, algorithm 3.4.1). A matrix that is singular leaves a zero on the diagonal.
 Inner loops run along rows, and add several rows at once.
 """
 
-import numpy as np
-
 from ..compiler.kernel import device
 from ..compiler.pointers import shift
-from .triangles import block_of, solve_triangle, subtract, subtract_product, subtract_rows
+from .triangles import solve_triangle, subtract_rows
 
 __all__ = [
-    "choleskied",
     "diagonals",
     "factor",
     "factored",
@@ -155,38 +152,3 @@ def diagonals(lu, out, count, n):
         a = shift(lu, k * (n + 1) * n)
         for j in range(n):
             out[k * n + j] = a[j * n + j] if a[n * n + j] == j else -a[j * n + j]
-
-
-@device
-def choleskied(x, out, count, n):
-    """Lower factors; nan where a matrix is not positive definite. The upper factor is computed,
-    block by block, as its rows lie in memory, and transposed."""
-    block = block_of(n, n)
-    for k in range(count):
-        a, matrix = shift(out, k * n * n), shift(x, k * n * n)
-        for i in range(n * n):
-            a[i] = matrix[i]
-        for first in range(0, n, block):
-            last = min(first + block, n)
-            for j in range(first, last):
-                factor_row(a, j, last, n)
-            for row in range(last, n, block):
-                factors, rows = shift(a, first * n + row), shift(a, first * n + row)
-                subtract_product(
-                    shift(a, row * n + row), factors, rows, min(block, n - row), n - row,
-                    last - first, n, 1, n, n,
-                )  # fmt: skip
-        for i in range(n):
-            for j in range(i):
-                a[i * n + j], a[j * n + i] = a[j * n + i], 0.0
-
-
-@device
-def factor_row(a, j, last, n):
-    """Row j of the upper factor, subtracted from those before the last."""
-    pivot = a[j * n + j]
-    root = np.sqrt(pivot) if pivot > 0.0 else np.nan
-    for c in range(j, n):
-        a[j * n + c] /= root
-    for i in range(j + 1, last):
-        subtract(shift(a, i * n + i), shift(a, j * n + i), a[j * n + i], n - i)

@@ -14,6 +14,7 @@ from ..compiler.front.calls import call, not_read, record_arrays
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.values import INT, Array, Value
 from ..kernels import systems
+from ..kernels.cholesky import choleskied, factor_pulled_back
 from .array_rules import link
 from .library import add_constant
 
@@ -68,9 +69,15 @@ def _ruled(
 
 
 record_arrays(_row)
-_solved, _choleskied, _forward, _backward = map(
+_solved, _forward, _backward, _choleskied, _pulled_back = map(
     _Kernel,
-    (systems.solved, systems.choleskied, systems.solved_forward, systems.solved_backward),
+    (
+        systems.solved,
+        systems.solved_forward,
+        systems.solved_backward,
+        choleskied,
+        factor_pulled_back,
+    ),
 )
 
 # -- systems --------------------------------------------------------------------------------------
@@ -156,13 +163,7 @@ def _half(x):
 
 
 def _factor_back(ct, out, a):
-    """The sum of L^-T P L^-1 and its transpose, P the half of L^T L_bar, for the lower triangle,
-    which is what is read.
-
-    Murray 2016, Differentiation of the Cholesky decomposition."""
-    first = _transposed_solve(out, _half(out.T @ ct))
-    found = _transposed_solve(out, first.T)
-    return _half(found + found.T)
+    return _pullback(ct, out)
 
 
 def _factor_forward(tangents, out, a):
@@ -174,3 +175,40 @@ def _factor_forward(tangents, out, a):
 
 
 cholesky = _Ruled("cholesky", _factor, _factor_back, _factor_forward)
+
+# -- their pullback -------------------------------------------------------------------------------
+#
+# A_bar = half(S), S = L^-T (P + P^T) L^-1, P = half(L^T L_bar): for the lower triangle of A, which
+# is what is read. It is linear in L_bar, and the adjoint of the pushforward.
+
+
+def _back(ct, factor):
+    n = factor.shape[0]
+    found = _pulled_back(np.concatenate((factor.ravel(), ct.ravel())), n * n, 1, n)
+    return found.reshape(ct.shape)
+
+
+def _symmetric(x):
+    """S, of which x has the lower triangle and half of the diagonal."""
+    return x + x.T
+
+
+def _back_back(ct, out, given, factor):
+    """Of W: L half(Q) and given half(Q)^T - S (L^-1 T)^T, T = half(W) + half(W)^T,
+    Q = L^-1 T L^-T"""
+    first = _lower_solve(factor, _symmetric(_half(ct)))
+    half = _half(_lower_solve(factor, first.T))
+    change = np.tril(given) @ half.T - _symmetric(out) @ first.T
+    return np.tril(factor @ half), np.tril(change)
+
+
+def _back_forward(tangents, out, given, factor):
+    """The pullback of what L^T L_bar changes by, and -half(R + R^T), R = L^-T L_dot^T S"""
+    lower = np.tril(tangents[1])
+    change = _half(lower.T @ np.tril(given) + factor.T @ np.tril(tangents[0]))
+    found = _transposed_solve(factor, _transposed_solve(factor, change).T)
+    found -= _transposed_solve(factor, lower.T @ _symmetric(out))
+    return _half(_symmetric(found))
+
+
+_pullback = _Ruled("cholesky_pullback", _back, _back_back, _back_forward)

@@ -20,6 +20,7 @@ from ..ir.reductions import SUM
 from ..ir.statements import Call, For, Function, Literal, New, Pointer, Store
 from ..ir.walk import walk, with_inner
 from ..kernels import systems
+from ..kernels.cholesky import choleskied, factor_pulled_back
 from ..kernels.complex_factors import complex_choleskied, complex_reflected
 from ..kernels.fourier_plans import added_transform  # whose symbol stored code asks for
 from ..kernels.lapack import BY_LAPACK
@@ -32,8 +33,8 @@ __all__ = [
 _LARGEST_CONSTANT = 256
 
 CONSTANTS = (
-    *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.choleskied,
-    systems.solved, systems.solved_forward, systems.solved_backward,
+    *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.solved,
+    systems.solved_forward, systems.solved_backward, choleskied, factor_pulled_back,
     complex_choleskied, reflected, complex_reflected,
 )  # fmt: skip
 """Kernels whose results are constants for all derivatives: `row_rules.py` gives them some."""

@@ -4,7 +4,6 @@ A call of a function of NumPy or nbgrad is recorded on symbols whose lengths are
 lowered as in a compiled program. Lengths that the call needs to be equal are found by trying.
 """
 
-import contextlib
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -90,13 +89,14 @@ def call_recorded(
     mark, given = emit.mark(), Given(emit, operands, named)
     try:
         found = recorded(given)
-    except Unsupported:
+    except Unsupported as refused:
         if not given.is_mixed:
             raise
         emit.reset(mark)
-        with contextlib.suppress(Unsupported):  # for constant lengths that equal others
-            return recorded(Given(emit, operands, named, names_constants=True))
-        raise
+        try:  # for constant lengths that equal others
+            found = recorded(Given(emit, operands, named, names_constants=True))
+        except Unsupported:
+            raise refused from None
     if first is None:
         return found
     assign(emit, first, found)

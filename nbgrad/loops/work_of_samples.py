@@ -34,8 +34,10 @@ def pieces_of_samples(
     numbers = {n: k for n, k in primal.parameters if not isinstance(k, Pointer)}
     plain = Simplified(flat.declared, flat.body, flat.results, numbers, lengths, names)
     samples = For(names.new("sample"), 0, count, tuple(plain.body))
-    top = tree([samples], {each.target for each in plain.declared})
-    positions = Positions(walk([samples]), with_made(shapes_of(primal, lengths)), numbers)
+    variables = {each.target for each in plain.declared}
+    top = tree([samples], variables)
+    shapes = with_made(shapes_of(primal, lengths))
+    positions = Positions(walk([samples]), shapes, numbers, variables)
     known = _Known(plain, {**given, str(count): count}, new, made)
     work = Work(positions, lambda *_: new(), known)
     factor = (1 if of.wrt is None else _BOTH_SWEEPS) * (1 + len(of.along))

@@ -13,10 +13,12 @@ from . import divided as divided
 from . import extremes as extremes
 from . import fourier as fourier
 from . import further as further
+from . import grids as grids
 from . import products as products
 from . import rearranging as rearranging
 from . import reductions as reductions
 from . import scans as scans
+from . import strided as strided
 from .array_table import FUNCTIONS, METHODS
 from .arrays import is_array
 from .elementwise import applied_by_call

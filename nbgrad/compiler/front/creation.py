@@ -144,7 +144,7 @@ def linspace(emit: FunctionBuilder, start: Value, stop: Value, num: Value = _FIF
 
 
 @method_row
-@function_row(np.copy, np.ascontiguousarray, np.asfortranarray)
+@function_row(np.copy)
 def copy(emit: FunctionBuilder, a: Value) -> Value:
     array = fresh(emit, shape_of(a), dtype_of_elements(emit, a))
     fill(emit, array, lazy(emit, a))
@@ -162,7 +162,28 @@ def astype(emit: FunctionBuilder, a: Value, dtype: Value) -> Value:
     return Lazy(inner.shape, own, element, inner.sources, inner.cheap)
 
 
-@function_row(np.array, np.asarray)
+@function_row(np.asarray, np.asanyarray)
+def asarray(emit: FunctionBuilder, a: Value, dtype: "Value | None" = None) -> Value:
+    if isinstance(a, Array) and dtype_from(dtype, a.place.dtype) == a.place.dtype:
+        return a
+    return array(emit, a, dtype)
+
+
+@function_row(np.asfortranarray)
+def asfortranarray(emit: FunctionBuilder, a: Value, dtype: "Value | None" = None) -> Value:
+    """Elements are in the order of rows in this house; that of one axis is the same."""
+    found = asarray(emit, a, dtype)
+    is_same = isinstance(found, Array) and found.strides is None and len(found.shape) < 2
+    return found if is_same else copy(emit, found)
+
+
+@function_row(np.ascontiguousarray)
+def ascontiguousarray(emit: FunctionBuilder, a: Value, dtype: "Value | None" = None) -> Value:
+    found = asarray(emit, a, dtype)
+    return found if isinstance(found, Array) and found.strides is None else copy(emit, found)
+
+
+@function_row(np.array)
 def array(emit: FunctionBuilder, object: Value, dtype: "Value | None" = None) -> Value:
     if is_array(object):
         made = copy(emit, object)

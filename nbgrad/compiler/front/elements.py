@@ -1,6 +1,7 @@
 """Elements and attributes of arrays, pointers and tuples."""
 
 import operator
+from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -14,7 +15,21 @@ from .complex_numbers import is_complex
 from .emit import FunctionBuilder
 from .refusals import growing
 from .syntax import Unsupported
-from .values import DOUBLE, INT, UINT, Array, Complex, Known, Lazy, Method, Number, Place, Value
+from .values import (
+    DOUBLE,
+    INT,
+    UINT,
+    Array,
+    Complex,
+    Known,
+    Lazy,
+    List,
+    Method,
+    Number,
+    Place,
+    Value,
+    members,
+)
 
 __all__ = [
     "attribute", "element", "flat", "from_the_end", "moved", "position", "product", "row_strides",
@@ -24,9 +39,12 @@ __all__ = [
 
 def element(emit: FunctionBuilder, holder: Value, index: Value) -> Value:
     """holder[index]."""
+    index = _members(index)
     if isinstance(holder, tuple) and not isinstance(holder, Complex):
         return holder[_constant_index(index)]
     if isinstance(holder, Known):
+        if (row := _maker(holder.value)) is not None:
+            return row(emit, index)
         return _known_element(emit, holder.value, index)
     if isinstance(holder, Place):
         return emit.load(holder, position(emit, index))
@@ -45,6 +63,7 @@ def element(emit: FunctionBuilder, holder: Value, index: Value) -> Value:
 
 def set_element(emit: FunctionBuilder, holder: Value, index: Value, value: Value) -> None:
     """holder[index] = value."""
+    index = _members(index)
     if isinstance(holder, Place):
         emit.store(holder, position(emit, index), value)
     elif isinstance(holder, Array) and not _is_element(emit, holder, index):
@@ -60,11 +79,19 @@ def set_element(emit: FunctionBuilder, holder: Value, index: Value, value: Value
         raise Unsupported("assignment to an element of a tuple or a number")
 
 
+def _members(index: Value) -> Value:
+    """An index of several parts, also if it is a constant."""
+    is_tuple = isinstance(index, Known) and isinstance(index.value, tuple)
+    return members(index) if is_tuple else index
+
+
 def _is_element(emit: FunctionBuilder, array: Array | Lazy, index: Value) -> bool:
     """Whether an index is that of one element: an integer for each axis."""
     indices = index if isinstance(index, tuple) else (index,)
-    return len(indices) == len(array.shape) and all(
-        isinstance(i, Number) or (isinstance(i, Known) and i.is_number) for i in indices
+    return (
+        not isinstance(index, List)
+        and len(indices) == len(array.shape)
+        and all(isinstance(i, Number) or (isinstance(i, Known) and i.is_number) for i in indices)
     )
 
 
@@ -214,6 +241,13 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
                     f"{name}, which the module {holder.value.__name__} does not have"
                 ) from None
     raise Unsupported(growing(name))
+
+
+def _maker(holder: Any) -> Callable[..., Value] | None:
+    """What writes the array that an object such as `np.r_` gives for an index."""
+    from .array_table import FUNCTIONS  # of arrays, which have elements
+
+    return FUNCTIONS.get(holder) if type(holder).__module__.startswith("numpy.lib") else None
 
 
 def _known_element(emit: FunctionBuilder, numbers: Any, index: Value) -> Value:

@@ -21,7 +21,7 @@ from .nested import Inner
 from .refusals import refuse
 from .syntax import DONE, RESULT, Definition, Unsupported, outer_names
 from .tuples import compared, is_tuple
-from .values import BOOL, Known, NamedTuple, Number, Slice, Value, members
+from .values import BOOL, Known, List, NamedTuple, Number, Slice, Value, members
 from .variables import Variables
 
 _CHOICE = "if"  # the variable of a conditional expression of arrays, a name that no other has
@@ -54,8 +54,10 @@ class Expressions:
                 return Known(value)
             case ast.Name(id=name):
                 return self.named(name)
-            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            case ast.Tuple(elts=parts):
                 return tuple(map(self.value, parts))
+            case ast.List(elts=parts):
+                return List(map(self.value, parts))
             case ast.NamedExpr(target=ast.Name(id=name), value=value):
                 self.variables[name] = found = emit.settled(self.value(value))
                 return found
@@ -105,7 +107,8 @@ class Expressions:
                 continue
             other = self.value(each.right)
             if isinstance(each.op, ast.Add) and is_tuple(found) and is_tuple(other):
-                found = (*members(found), *members(other))
+                joined = (*members(found), *members(other))
+                found = List(joined) if isinstance(found, List) else joined
             else:
                 found = self._emit.operation(OPERATORS[type(each.op)], found, other)
         return found

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .algebra import exchanged
-from .array_table import axis_of, dtype_from, function_row, known_of, shape_from
-from .arrays import broadcast, in_memory, is_array, lazy, shape_of
+from .array_table import axis_of, dtype_from, function_row, known_of
+from .arrays import in_memory, is_array, shape_of
 from .complex_numbers import is_complex
 from .elementwise import dtype_of_elements
 from .emit import FunctionBuilder
@@ -94,11 +94,6 @@ def imag(emit: FunctionBuilder, val: Value) -> Value:
     dtype = dtype_of_elements(emit, val)
     zero = emit.cast(Known(0), dtype)
     return Lazy(shape_of(val), dtype, lambda _: zero, cheap=True) if is_array(val) else zero
-
-
-@function_row(np.broadcast_to)
-def broadcast_to(emit: FunctionBuilder, array: Value, shape: Value) -> Value:
-    return broadcast(emit, [lazy(emit, array)], shape_from(emit, shape))[1][0]
 
 
 # -- norms of vectors, as Numba has them ----------------------------------------------------------

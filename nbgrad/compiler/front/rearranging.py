@@ -42,13 +42,16 @@ from .views import flattened_array, reshaped, transposed
 
 __all__ = ["concatenate"]
 
-_LEFT = Known("left")
+_LEFT, _BY_ROWS = Known("left"), Known("C")
 
 # -- joining --------------------------------------------------------------------------------------
 
 
-def _arrays(emit: FunctionBuilder, arrays: Value) -> list[Lazy]:
+def _arrays(emit: FunctionBuilder, arrays: Value, axis: int | None = None) -> list[Lazy]:
+    """The arrays that are joined, of one rank; with a new `axis` where they have one axis."""
     parts = [lazy(emit, each) for each in members(arrays)]
+    if axis is not None:
+        parts = [_with_axis(x, axis) if len(x.shape) == 1 else x for x in parts]
     if not parts or len({len(each.shape) for each in parts}) != 1:
         raise Unsupported("joining arrays of several numbers of axes")
     return parts
@@ -106,8 +109,7 @@ def stack(emit: FunctionBuilder, arrays: Value, axis: Value = KNOWN_0) -> Value:
 
 @function_row(np.vstack)
 def vstack(emit: FunctionBuilder, tup: Value) -> Value:
-    parts = _arrays(emit, tup)
-    return _joined(emit, [_with_axis(x, 0) if len(x.shape) == 1 else x for x in parts], 0)
+    return _joined(emit, _arrays(emit, tup, 0), 0)
 
 
 @function_row(np.hstack)
@@ -118,8 +120,7 @@ def hstack(emit: FunctionBuilder, tup: Value) -> Value:
 
 @function_row(np.column_stack)
 def column_stack(emit: FunctionBuilder, tup: Value) -> Value:
-    parts = _arrays(emit, tup)
-    return _joined(emit, [_with_axis(x, 1) if len(x.shape) == 1 else x for x in parts], 1)
+    return _joined(emit, _arrays(emit, tup, 1), 1)
 
 
 # -- other orders ---------------------------------------------------------------------------------
@@ -190,8 +191,10 @@ def transpose(emit: FunctionBuilder, a: Value, *axes: Value) -> Value:
 
 
 @function_row(np.reshape)
-def reshape(emit: FunctionBuilder, a: Value, newshape: Value) -> Value:
-    return reshaped(emit, a, members(newshape) if _is_tuple(newshape) else (newshape,))
+def reshape(emit: FunctionBuilder, a: Value, shape: Value, order: Value = _BY_ROWS) -> Value:
+    if known_of(order, "an order") != "C":
+        raise Unsupported("np.reshape in another order than that of rows")
+    return reshaped(emit, a, members(shape) if _is_tuple(shape) else (shape,))
 
 
 def _is_tuple(value: Value) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .array_table import FUNCTIONS
 from .arrays import (
     assign,
     broadcast,
@@ -21,7 +22,8 @@ from .arrays import (
 from .elements import from_the_end, position, row_strides
 from .emit import FunctionBuilder
 from .syntax import Unsupported
-from .values import BOOL, INT, Array, Known, Lazy, Number, Slice, Value, whole
+from .tuples import is_tuple
+from .values import BOOL, INT, Array, Known, Lazy, List, Number, Slice, Value, whole
 from .views import WHOLE, view
 
 __all__ = ["part", "places_of", "set_part"]
@@ -31,7 +33,7 @@ def part(emit: FunctionBuilder, array: Array | Lazy, index: Value) -> Value:
     """array[index]"""
     array = in_memory(emit, array)  # pyright: ignore
     assert isinstance(array, Array)
-    indices = _full(array, index)
+    indices = _full(emit, array, index)
     if any(isinstance(each, (Array, Lazy)) for each in indices):
         return _selected(emit, array, indices)
     return view(emit, array, indices)
@@ -39,7 +41,7 @@ def part(emit: FunctionBuilder, array: Array | Lazy, index: Value) -> Value:
 
 def set_part(emit: FunctionBuilder, array: Array, index: Value, value: Value) -> None:
     """array[index] = value"""
-    indices = _full(array, index)
+    indices = _full(emit, array, index)
     if not any(isinstance(each, (Array, Lazy)) for each in indices):
         assign(emit, view(emit, array, indices), value)
     elif (mask := _mask_of(indices)) is not None:
@@ -63,9 +65,12 @@ def _apart(emit: FunctionBuilder, value: Value, array: Array) -> Value:
     return value
 
 
-def _full(array: Array, index: Value) -> list[Value]:
-    """The indices, one for each axis and new axis."""
-    given = list(index) if isinstance(index, tuple) else [index]
+def _full(emit: FunctionBuilder, array: Array, index: Value) -> list[Value]:
+    """The indices, one for each axis and new axis; lists are arrays."""
+    given: list[Value] = [index]
+    if isinstance(index, tuple) and not isinstance(index, List):
+        given = list(index)
+    given = [FUNCTIONS[np.array](emit, x) if is_tuple(x) else x for x in given]
     indices: list[Value] = []
     taken = sum(_axes(each) for each in given)
     if taken > len(array.shape):

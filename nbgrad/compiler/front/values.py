@@ -108,6 +108,10 @@ class NamedTuple(tuple):
     kind: type
 
 
+class List(tuple):
+    """A list of a fixed length: a tuple, but as an index, where it selects several elements."""
+
+
 @cache
 def named_tuple(kind: type) -> type[NamedTuple]:
     """The class of the named tuples of a class."""
@@ -157,8 +161,8 @@ def whole(buffer: str) -> str:
 
 
 def rebuilt(like: tuple, parts: Iterable[Any]) -> Any:
-    """A tuple of other parts; a named one is one again."""
-    return type(like)(parts) if isinstance(like, (NamedTuple, Pair)) else tuple(parts)
+    """A tuple of other parts; a named one or a list is one again."""
+    return type(like)(parts) if isinstance(like, (NamedTuple, Pair, List)) else tuple(parts)
 
 
 def instance_of(like: tuple, parts: Iterable[Any]) -> tuple:

@@ -10,6 +10,7 @@ from ...ir.affine import Axis
 from ...ir.reductions import MINIMUM, Reduction
 from ...kernels import systems
 from ...kernels.banded import banded as banded_systems
+from ...kernels.cholesky import choleskied
 from ...kernels.exponentials import exponentials, exponentials_along, lanes_for, room_for
 from ...kernels.reflections import reflected, room_of
 from ..dtypes import BOOL
@@ -83,7 +84,7 @@ def symmetric(graph: Any, symbol: Symbol, x: Any) -> Any:
 def cholesky(graph, symbol, x):
     n, count = x.shape[-1], math.prod(x.shape[:-2])
     x = graph.reshape(symmetric(graph, symbol, x), (count, n, n))
-    out = graph.call((count, n, n), symbol.dtype, (x,), systems.choleskied, (count, n))
+    out = graph.call((count, n, n), symbol.dtype, (x,), choleskied, (count, n))
     require(graph, symbol, out, "x == x", "not a positive definite")
     return graph.reshape(out, symbol.shape)
 

@@ -129,4 +129,4 @@ def nextafter(x1, x2):
 @implements(np.astype)
 def astype(x, dtype, /, *, copy: bool = True, device=None):
     """`x.astype(dtype)`: float64 or float32."""
-    return x.astype(dtype)
+    return x.astype(dtype, copy=copy)

@@ -3,6 +3,8 @@
 import itertools
 import operator
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -10,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from ...core.array import Array, implements
 from ...core.memory import view
 from ...core.primitive import Aval, bind, shape_of
-from ...core.steps import Index
+from ...core.steps import Index, ReadOnly
 from ...core.symbols import noted
 from ...errors import ArgumentError, ArgumentTypeError, DimensionMismatch, require_unmasked
 from ...ir.sizes import is_dynamic
@@ -39,8 +41,8 @@ def swapaxes(a, axis1, axis2):
 
 @implements(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
-    """All windows of a shape along `axis` or all axes, with new axes at the end: a copy, not a
-    view."""
+    """All windows of a shape along `axis` or all axes, with new axes at the end. They follow later
+    changes of x; to change x through them is refused, also with `writeable=True`."""
     ndim = len(shape_of(x))
     lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     if axis is None:
@@ -51,8 +53,12 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     np.lib.stride_tricks.sliding_window_view(
         np.broadcast_to(False, shape_of(x)), lengths, axis if axis is None else axes
     )
+    windows = partial(_windows, lengths, [normalize_axis_index(each, ndim) for each in axes])
+    return view(x, windows(x), ReadOnly(windows, "np.lib.stride_tricks.sliding_window_view"))
+
+
+def _windows(lengths: Sequence[int], axes: Sequence[int], x: Any) -> Any:
     for length, place in zip(lengths, axes, strict=True):
-        place = normalize_axis_index(place, ndim)
         count = shape_of(x)[place] - length + 1
         if is_dynamic(count):
             if count < 1:
