@@ -12,7 +12,9 @@ from llvmlite import binding
 
 from ..ir.statements import New
 from ..runtime.available import TOTAL
+from ..runtime.heap import LARGEST
 from .llvm_ops import INT, Value
+from .llvm_spare import declare_free, taking
 
 if TYPE_CHECKING:
     from .llvm_function import BodyWriter
@@ -43,6 +45,10 @@ check:
 none:
   ret ptr null
 make:
+  %huge = icmp sge i64 %size, {huge}
+  br i1 %huge, label %take, label %new
+take:{taking}
+new:
   %found = call ptr @realloc(ptr %old, i64 %size)
   {advise}ret ptr %found
 }}"""
@@ -102,7 +108,9 @@ def declare_room(declared: dict[str, str]) -> str:
         size = os.sysconf("SC_PAGE_SIZE")
         advise = _ADVISE.format(page=size, rest=size - 1, huge=_HUGE_PAGES)
         declared["madvise"] = "declare i32 @madvise(ptr, i64, i32)"
-    declared["nbgrad.room"] = _ROOM.format(large=_LARGE, pages=pages, page=page, advise=advise)
+    declared["nbgrad.room"] = _ROOM.format(
+        large=_LARGE, pages=pages, page=page, advise=advise, huge=LARGEST, taking=taking(declared)
+    )
     return "nbgrad.room"
 
 
@@ -180,11 +188,11 @@ class Heap:
         if not self._places:
             return
         writer = self._writer
-        writer.module.intrinsics["free"] = "declare void @free(ptr)"
+        released = declare_free(writer.module.intrinsics)
         count = writer.opaque(Value(str(len(self._places)), INT)).text  # LLVM keeps the loop
 
         def free() -> None:
             place = self._in_list(writer.values["buffer"].text)
-            writer.add(f"call void @free(ptr {writer.emit(f'load ptr, ptr {place}')})")
+            writer.add(f"call void @{released}(ptr {writer.emit(f'load ptr, ptr {place}')})")
 
         writer.loop("buffer", "0", count, free)

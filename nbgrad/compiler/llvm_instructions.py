@@ -18,6 +18,7 @@ from .llvm import result_type
 from .llvm_heap import declare_room
 from .llvm_lookups import foreign, of_scipy
 from .llvm_ops import INT, Value, constant, llvm_type
+from .llvm_spare import declare_free
 
 __all__ = ["instruction"]
 
@@ -90,7 +91,7 @@ out = sub i64 64, {zeros}""",
 place = call ptr @{room}(ptr {before}, i64 {y})
 out = ptrtoint ptr {place} to i64""",
     "freed": """place = inttoptr i64 {x} to ptr
-call void @free(ptr {place})""",
+call void @{free}(ptr {place})""",
     "allowed": "out = load i64, ptr @nbgrad_memory",
     "noted": "",
     "counted": """place = getelementptr i64, ptr {x}, i64 {y}
@@ -118,7 +119,6 @@ out = {widened} {ulong} {number} to i64""",
 }
 _RESULTS = {"two_product": ("product", "lost")}
 _DECLARED = {
-    "freed": ("free", "declare void @free(ptr)"),
     "allowed": ("nbgrad_memory", "@nbgrad_memory = external global i64"),
     "length": ("llvm.ctlz.i64", "declare i64 @llvm.ctlz.i64(i64, i1)"),
     "prefetch": ("llvm.prefetch.p0", "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"),
@@ -143,6 +143,8 @@ def instruction(
     names = _names(writer, given)
     if kind == "resized":
         names["room"] = declare_room(writer.module.intrinsics)
+    if kind == "freed":
+        names["free"] = declare_free(writer.module.intrinsics)
     last = ""
     for line in _TEMPLATES[kind].splitlines():
         target, _, text = line.partition(" = ")

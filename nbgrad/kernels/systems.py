@@ -15,9 +15,10 @@ __all__ = [
     "factor",
     "factored",
     "inverted",
-    "solved",
     "solved_backward",
     "solved_forward",
+    "solved_plain",
+    "solved_transposed",
     "substituted",
     "swept",
 ]
@@ -104,10 +105,15 @@ def replace(lu, out, n, m):
 
 
 @device
-def solved(x, out, n, m):
-    """The factors of a matrix, and behind them the solutions for right-hand sides behind it."""
-    factored(x, out, 1, n)
-    substituted(out, shift(x, n * n), shift(out, n * (n + 1)), 1, n, m, False)
+def solved_plain(x, out, n, m):
+    """The solutions for right-hand sides behind the factors of a matrix."""
+    substituted(x, shift(x, n * (n + 1)), out, 1, n, m, False)
+
+
+@device
+def solved_transposed(x, out, n, m):
+    """Those of the transposed matrix."""
+    substituted(x, shift(x, n * (n + 1)), out, 1, n, m, True)
 
 
 @device

@@ -13,10 +13,11 @@ import numpy as np
 from ..compiler.front.array_table import FUNCTIONS
 from ..compiler.front.arrays import assign, fresh, in_memory, shape_of
 from ..compiler.front.calls import call, not_read, record_arrays
+from ..compiler.front.complex_calls import has_complex
 from ..compiler.front.elementwise import dtype_of_elements
 from ..compiler.front.emit import FunctionBuilder
 from ..compiler.front.products import square
-from ..compiler.front.values import DOUBLE, KNOWN_0, Array, Known, Value, members
+from ..compiler.front.values import COMPLEX, DOUBLE, KNOWN_0, Array, Known, Value, members
 from ..ir.statements import If, Literal
 from . import factor_rules
 from .recorded import call_recorded, has_array
@@ -31,6 +32,24 @@ _ARRAYS = (np.linalg.inv, np.linalg.cholesky, np.linalg.solve)
 _RULED = {np.linalg.cholesky: factor_rules.cholesky, np.linalg.solve: factor_rules.solve}
 
 
+def _solution(a, b):
+    """That of the real system of twice the size, for the real and the imaginary parts."""
+    n = a.shape[0]
+    both = np.empty((2 * n, 2 * n))
+    both[:n, :n] = both[n:, n:] = a.real
+    both[:n, n:] = -a.imag
+    both[n:, :n] = a.imag
+    found = np.linalg.solve(both, np.concatenate((b.real, b.imag)))
+    return found[:n] + 1j * found[n:]
+
+
+def _inverse(a):
+    return _solution(a, np.eye(a.shape[0]))
+
+
+_OF_COMPLEX = {np.linalg.solve: _solution, np.linalg.inv: _inverse}
+
+
 def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -> Callable | None:
     try:
         is_known = function in _NUMBERS or function in _ARRAYS
@@ -39,6 +58,8 @@ def _row(function: Any, operands: Sequence[Value], named: Mapping[str, Value]) -
     if not is_known or named or not all(map(has_array, operands)):
         return None
     kinds = {getattr(x, "dtype", None) or x.place.dtype for x in operands}  # pyright: ignore
+    if COMPLEX in kinds and function in _OF_COMPLEX and len(shape_of(operands[0])) == 2:
+        return _by_size if kinds <= {DOUBLE, COMPLEX} else None
     return _by_size if kinds == {DOUBLE} else None
 
 
@@ -73,7 +94,8 @@ def _room(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> li
     """Room for the results."""
     if function in _NUMBERS:
         return [emit.accumulator(KNOWN_0, DOUBLE) for _ in range(_NUMBERS[function])]
-    return [fresh(emit, shape_of(operands[-1]), dtype_of_elements(emit, operands[-1]))]
+    dtype = np.result_type(*(dtype_of_elements(emit, x) for x in operands))
+    return [fresh(emit, shape_of(operands[-1]), dtype)]
 
 
 def _members(x: Value) -> Sequence[Value]:
@@ -85,6 +107,8 @@ def _small(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> V
 
 
 def _large(emit: FunctionBuilder, function: Any, operands: Sequence[Value]) -> Value:
+    if any(map(has_complex, operands)):
+        return call(emit, _OF_COMPLEX[function], operands)
     if function in _RULED:
         return call(emit, _RULED[function], operands)
     return call_recorded(emit, function, operands, {})

@@ -69,44 +69,79 @@ def _ruled(
 
 
 record_arrays(_row)
-_solved, _forward, _backward, _choleskied, _pulled_back = map(
+_factored, _plain, _transposed, _forward, _backward, _choleskied, _pulled_back = map(
     _Kernel,
     (
-        systems.solved,
-        systems.solved_forward,
-        systems.solved_backward,
-        choleskied,
-        factor_pulled_back,
+        systems.factored, systems.solved_plain, systems.solved_transposed, systems.solved_forward,
+        systems.solved_backward, choleskied, factor_pulled_back,
     ),
-)
+)  # fmt: skip
 
 # -- systems --------------------------------------------------------------------------------------
 
 
-def _solution(a, b):
+def solve(a, b):
+    """a^-1 b. Derivatives of all orders use the same factors."""
+    return _solve_by(a, _factors(a), b)
+
+
+def _lu(a):
     n = a.shape[0]
-    m = b.size // n
-    found = _solved(np.concatenate((a.ravel(), b.ravel())), n * (n + 1 + m), n, m)
+    factors = _factored(a.ravel(), n * (n + 1), 1, n)
     for k in range(n):
-        if found[k * n + k] == 0.0:
+        if factors[k * n + k] == 0.0:
             raise np.linalg.LinAlgError("Matrix is singular to machine precision.")
-    return found[n * (n + 1) :].reshape(b.shape)
+    return factors
 
 
-def _solution_back(ct, out, a, b):
+def _constant_back(ct, out, a):
+    return np.zeros_like(a)
+
+
+def _constant_forward(tangents, out, a):
+    return np.zeros_like(out)
+
+
+_factors = _Ruled("factors", _lu, _constant_back, _constant_forward)
+
+
+def _substitution(kernel: Callable) -> Callable:
+    def solution(a, factors, b):
+        n = a.shape[0]
+        found = kernel(np.concatenate((factors, b.ravel())), b.size, n, b.size // n)
+        return found.reshape(b.shape)
+
+    return solution
+
+
+def _outer(x, y):
+    return np.outer(x, y) if x.ndim == 1 else x @ y.T
+
+
+def _plain_back(ct, out, a, factors, b):
     """b_bar = a^-T ct, a_bar = -b_bar out^T"""
-    b_bar = solve(a.T, ct)
-    if b.ndim == 1:
-        return -np.outer(b_bar, out), b_bar
-    return -(b_bar @ out.T), b_bar
+    b_bar = _solve_transposed_by(a, factors, ct)
+    return -_outer(b_bar, out), np.zeros_like(factors), b_bar
 
 
-def _solution_forward(tangents, out, a, b):
+def _plain_forward(tangents, out, a, factors, b):
     """a^-1 (b_dot - a_dot out)"""
-    return solve(a, tangents[1] - tangents[0] @ out)
+    return _solve_by(a, factors, tangents[2] - tangents[0] @ out)
 
 
-solve = _Ruled("solve", _solution, _solution_back, _solution_forward)
+def _transposed_back(ct, out, a, factors, b):
+    b_bar = _solve_by(a, factors, ct)
+    return -_outer(out, b_bar), np.zeros_like(factors), b_bar
+
+
+def _transposed_forward(tangents, out, a, factors, b):
+    return _solve_transposed_by(a, factors, tangents[2] - tangents[0].T @ out)
+
+
+_solve_by = _Ruled("solve_by", _substitution(_plain), _plain_back, _plain_forward)
+_solve_transposed_by = _Ruled(
+    "solve_transposed_by", _substitution(_transposed), _transposed_back, _transposed_forward
+)
 
 # -- systems of the lower triangle of a matrix, and of its transpose ------------------------------
 
@@ -120,7 +155,7 @@ def _triangular(kernel: Callable) -> Callable:
 
 
 def _lower_back(ct, out, a, b):
-    b_bar = _transposed_solve(a, ct)
+    b_bar = _upper_solve(a, ct)
     return -np.tril(b_bar @ out.T), b_bar
 
 
@@ -128,19 +163,17 @@ def _lower_forward(tangents, out, a, b):
     return _lower_solve(a, tangents[1] - np.tril(tangents[0]) @ out)
 
 
-def _transposed_back(ct, out, a, b):
+def _upper_back(ct, out, a, b):
     b_bar = _lower_solve(a, ct)
     return -np.tril(out @ b_bar.T), b_bar
 
 
-def _transposed_forward(tangents, out, a, b):
-    return _transposed_solve(a, tangents[1] - np.tril(tangents[0]).T @ out)
+def _upper_forward(tangents, out, a, b):
+    return _upper_solve(a, tangents[1] - np.tril(tangents[0]).T @ out)
 
 
 _lower_solve = _Ruled("solve_lower", _triangular(_forward), _lower_back, _lower_forward)
-_transposed_solve = _Ruled(
-    "solve_transposed", _triangular(_backward), _transposed_back, _transposed_forward
-)
+_upper_solve = _Ruled("solve_upper", _triangular(_backward), _upper_back, _upper_forward)
 
 # -- Cholesky factors -----------------------------------------------------------------------------
 
@@ -206,8 +239,8 @@ def _back_forward(tangents, out, given, factor):
     """The pullback of what L^T L_bar changes by, and -half(R + R^T), R = L^-T L_dot^T S"""
     lower = np.tril(tangents[1])
     change = _half(lower.T @ np.tril(given) + factor.T @ np.tril(tangents[0]))
-    found = _transposed_solve(factor, _transposed_solve(factor, change).T)
-    found -= _transposed_solve(factor, lower.T @ _symmetric(out))
+    found = _upper_solve(factor, _upper_solve(factor, change).T)
+    found -= _upper_solve(factor, lower.T @ _symmetric(out))
     return _half(_symmetric(found))
 
 

@@ -33,9 +33,9 @@ __all__ = [
 _LARGEST_CONSTANT = 256
 
 CONSTANTS = (
-    *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.solved,
-    systems.solved_forward, systems.solved_backward, choleskied, factor_pulled_back,
-    complex_choleskied, reflected, complex_reflected,
+    *BY_LAPACK, systems.factored, systems.inverted, systems.diagonals, systems.solved_plain,
+    systems.solved_transposed, systems.solved_forward, systems.solved_backward, choleskied,
+    factor_pulled_back, complex_choleskied, reflected, complex_reflected,
 )  # fmt: skip
 """Kernels whose results are constants for all derivatives: `row_rules.py` gives them some."""
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,26 @@ def polyval_upwards(x, c, tensor=True):
     return y
 
 
+@cache
+def order_statistics(along):
+    """Those of an array along an axis, by name."""
+
+    def median(a, axis=None):
+        rows, n = np.moveaxis(np.sort(a, along), along, 0), a.shape[along]
+        return 0.5 * (rows[(n - 1) // 2] + rows[n // 2])
+
+    def quantile(a, q, axis=None):
+        rows, n = np.moveaxis(np.sort(a, along), along, 0), a.shape[along]
+        place = q * (n - 1)
+        k = min(int(place), max(n - 2, 0))
+        return rows[k] + (place - k) * (rows[min(k + 1, n - 1)] - rows[k])
+
+    def percentile(a, q, axis=None):
+        return quantile(a, q / 100.0)
+
+    return {"median": median, "quantile": quantile, "percentile": percentile}
+
+
 # -- which one ------------------------------------------------------------------------------------
 
 _BY_SHAPE = {
@@ -160,7 +181,8 @@ _OF_ARRAYS = {"logsumexp": logsumexp, "softmax": softmax, "log_softmax": log_sof
 def _stand_in(
     function: Any, operands: Sequence[Value], named: Mapping[str, Value]
 ) -> Callable | None:
-    home, name = getattr(function, "__module__", ""), getattr(function, "__name__", "")
+    home = str(getattr(function, "__module__", ""))
+    name = getattr(function, "__name__", "")
     if home == "nbgrad.rules.special.aliases":
         is_whole = len(operands) == 1 and not named and isinstance(operands[0], (Array, Lazy))
         return _OF_ARRAYS.get(name) if is_whole else None
@@ -171,6 +193,9 @@ def _stand_in(
         given = dict(zip(("x", "c") if is_upwards else ("p", "x"), operands, strict=False))
         shape = getattr((given | dict(named)).get("c" if is_upwards else "p", ()), "shape", (1,))
         return (polyval_upwards if is_upwards else polyval) if len(shape) == 1 else None
+    if home.startswith("numpy") and name in ("median", "quantile", "percentile"):
+        axis = _axis(operands, named, 1 if name == "median" else 2)
+        return None if axis is None else order_statistics(axis)[name]
     if home != "nbgrad.random":
         return None
     if name == "key":
@@ -191,6 +216,19 @@ def _stand_in(
     shape = operands[place] if len(operands) > place else named.get("shape", ())
     is_number = shape == () or (isinstance(shape, Known) and shape.value == ())
     return number if is_number else array
+
+
+def _axis(operands: Sequence[Value], named: Mapping[str, Value], place: int) -> int | None:
+    """The axis along which one order statistic of a matrix, or of more axes, is asked for, as the
+    argument at a place or by name."""
+    of, *others = operands or [Known(None)]
+    axis = getattr(named.get("axis", (*operands, *[None] * 3)[place]), "value", None)
+    q = [*others[: place - 1], *(x for name, x in named.items() if name == "q")]
+    is_simple = len(operands) <= place + 1 and set(named) <= {"axis", "q"}
+    rank = len(getattr(of, "shape", ()))
+    if rank < 2 or not is_simple or any(isinstance(x, (Array, Lazy, tuple)) for x in q):
+        return None
+    return axis % rank if type(axis) is int else None
 
 
 def _of_vectors(operands: Sequence[Value], named: Mapping[str, Value]) -> Callable | None:

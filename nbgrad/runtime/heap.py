@@ -13,13 +13,14 @@ import ctypes
 import os
 import sys
 import threading
+from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
-__all__ = ["keep", "kept", "room", "trim"]
+__all__ = ["LARGEST", "SPARE", "keep", "keeps_spare", "kept", "on_trim", "room", "trim"]
 
 KEPT = 1 << 27
 LARGEST = 1 << 25
@@ -48,6 +49,11 @@ def _library() -> Any:
     return library if hasattr(library, "gnu_get_libc_version") else None
 
 
+SPARE = (ctypes.c_int64 * 3)()
+"""The address of the block of memory that machine code keeps, the bytes that it may have, and those
+that it has."""
+on_trim: list[Callable[[], None]] = []
+"""What `trim` calls first."""
 _large: list[np.ndarray] = []  # the latest last
 _lock = threading.Lock()
 
@@ -96,19 +102,25 @@ def _is_wanted() -> bool:
     return has_lock and os.environ.get(_VARIABLE, "1").strip() != "0"
 
 
+def keeps_spare() -> bool:
+    """Whether machine code may keep a block of memory: it needs glibc."""
+    return _library() is not None
+
+
 def keep() -> None:
-    """Make the C library keep freed memory."""
+    """Make the C library, and machine code, keep freed memory."""
     library = _library()
     if library is not None and os.environ.get(_VARIABLE, "1").strip() != "0":
         library.mallopt(_TRIM_THRESHOLD, KEPT)
         library.mallopt(_MMAP_THRESHOLD, LARGEST)
+        SPARE[1] = _most()
 
 
 def kept() -> int:
     """The memory that is kept, in bytes: that of the C library as far as it is known, and that of
     large arrays."""
     library = _library()
-    large = sum(x.nbytes for x in _large)
+    large = sum(x.nbytes for x in _large) + (SPARE[2] if SPARE[0] else 0)
     figures = getattr(library, "mallinfo2", None)  # since glibc 2.33
     if figures is None:
         return large
@@ -121,16 +133,18 @@ def trim() -> int:
 
     The process keeps up to 128 MB of freed memory for new arrays, see `nbgrad.stats()["kept"]`, if
     the C library is glibc, and up to 512 MB of large gradients, or a 32nd of the machine's memory.
+    Functions with loops keep a large record or array of up to this size, too.
     With NBGRAD_KEEP_MEMORY=0 nothing is kept.
 
     >>> nbgrad.trim() >= 0
     True
     """
-    library = _library()
+    library, before = _library(), _resident()
     _large.clear()
+    for release in on_trim:
+        release()
     if library is None:
         return 0
-    before = _resident()
     library.malloc_trim(0)
     return max(0, before - _resident())
 

@@ -83,7 +83,25 @@ def function_of(lines: str) -> Callable:
     return scope["f"]
 
 
-TABLES = {"views": VIEWS, "writes": WRITES, "indices": INDICES, "grids": GRIDS}
+OTHERS = """
+b = np.repeat(y, n, axis=1)
+b = np.repeat(y[:, ::2], 2)
+b = np.tile(y[0], (n, 2))
+b = np.kron(y[:2, :2], x)
+b = np.maximum.accumulate(y, axis=1)
+b = np.minimum.accumulate(y[0]) * np.multiply.accumulate(y)
+b = np.median(y[:, :3], axis=1)
+b = np.percentile(y, 30, axis=-2) * np.quantile(y[0], 0.2)
+b = np.array([[y[0], y[1]], [x[0], x[1] ** 2]])
+b = y.T.reshape(-1)
+b = y[:, 1].reshape(2, 2); b[0] *= 3.0; b = y
+z, d = np.linspace(y[0, 0], 3.0, 5, retstep=True); b = z * d
+b = y[np.unravel_index(np.argmax(y), y.shape)] * y.item(2) * y
+b = y.T; y.sort(axis=0)
+z = np.linalg.inv(y + 1j * x + 3 * np.eye(n)); b = z.real * z.imag
+z = np.repeat(np.tile(y + 1j * x, 2), 2, axis=0); b = z.real * z.imag
+"""
+TABLES = {"views": VIEWS, "writes": WRITES, "indices": INDICES, "grids": GRIDS, "others": OTHERS}
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -17,6 +17,7 @@ from . import grids as grids
 from . import products as products
 from . import rearranging as rearranging
 from . import reductions as reductions
+from . import repeats as repeats
 from . import scans as scans
 from . import strided as strided
 from .array_table import FUNCTIONS, METHODS

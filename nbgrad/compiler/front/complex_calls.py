@@ -84,7 +84,7 @@ _LIKE_OTHERS = frozenset(
     "zip reversed isinstance type tuple list add sub mul truediv pow neg pos eq ne kron size shape "
     "logical_not logical_and logical_or fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 "
     "fftn ifftn rfftn irfftn fftshift ifftshift split array_split vsplit hsplit squeeze diagonal "
-    "broadcast_arrays sliding_window_view".split()
+    "broadcast_arrays sliding_window_view repeat tile".split()
 )
 """Functions of NumPy that are the same for complex arguments."""
 

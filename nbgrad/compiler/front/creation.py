@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...ir.affine import Affine
-from .array_table import dtype_from, function_row, method_row, shape_from
+from .array_table import FUNCTIONS, dtype_from, function_row, known_of, method_row, shape_from
 from .arrays import assign, fill, fresh, in_memory, is_array, lazy, require, shape_of
+from .elements import element as element_of
 from .elementwise import dtype_of_elements
 from .emit import FunctionBuilder
 from .syntax import Unsupported
@@ -15,17 +16,19 @@ from .values import (
     BOOL,
     DOUBLE,
     INT,
+    KNOWN_FALSE,
     Array,
     Complex,
     Known,
     Lazy,
     Number,
     Value,
+    members,
 )
 
 __all__ = ["constant"]
 
-_FIFTY = Known(50)
+_FIFTY, _TRUE = Known(50), Known(True)
 
 
 def constant(emit: FunctionBuilder, shape: Sequence[Number], value: Value, dtype: np.dtype) -> Lazy:
@@ -126,10 +129,14 @@ def _rounded_up(emit: FunctionBuilder, value: Value) -> Value:
 
 
 @function_row(np.linspace)
-def linspace(emit: FunctionBuilder, start: Value, stop: Value, num: Value = _FIFTY) -> Value:
+def linspace(
+    emit: FunctionBuilder, start: Value, stop: Value, num: Value = _FIFTY,
+    endpoint: Value = _TRUE, retstep: Value = KNOWN_FALSE,
+) -> Value:  # fmt: skip
     first, last = (emit.settled(emit.cast(x, DOUBLE)) for x in (start, stop))
     (count,) = shape_from(emit, num)
-    most = emit.operation(operator.sub, count, Known(1))
+    has_end = known_of(endpoint, "`endpoint`")
+    most = emit.operation(operator.sub, count, Known(1)) if has_end else count
     width = emit.operation(operator.sub, last, first)
     step = emit.typed(emit.operation(operator.truediv, width, most))
 
@@ -140,7 +147,8 @@ def linspace(emit: FunctionBuilder, start: Value, stop: Value, num: Value = _FIF
         ends = emit.applied("select", [is_last, emit.cast(last, DOUBLE), emit.typed(here)], DOUBLE)
         return emit.applied("select", [is_single, emit.cast(first, DOUBLE), ends], DOUBLE)
 
-    return Lazy((count,), DOUBLE, element, cheap=True)
+    found = Lazy((count,), DOUBLE, element, cheap=True)
+    return (found, step) if known_of(retstep, "`retstep`") else found
 
 
 @method_row
@@ -188,13 +196,23 @@ def array(emit: FunctionBuilder, object: Value, dtype: "Value | None" = None) ->
     if is_array(object):
         made = copy(emit, object)
         return made if dtype is None else astype(emit, made, dtype)
+    if _has_array(object):
+        rows = [x if is_array(x) else array(emit, x) for x in members(object)]
+        made = FUNCTIONS[np.stack](emit, tuple(rows))
+        return made if dtype is None else astype(emit, made, dtype)
     shape: list[int] = []
     leaves = _leaves(object, shape, 0)
-    own = dtype_from(dtype, emit.common(leaves))
+    own = dtype_from(dtype, emit.common(leaves) if leaves else DOUBLE)
     made = fresh(emit, shape_from(emit, tuple(map(Known, shape))), own)
     for i, leaf in enumerate(leaves):
         emit.store(made.place, Affine(i, ()), leaf)
     return made
+
+
+def _has_array(value: Value) -> bool:
+    if isinstance(value, tuple) and not isinstance(value, Complex):
+        return any(_has_array(x) for x in value)
+    return is_array(value)
 
 
 def _leaves(value: Value, shape: list[int], depth: int) -> list[Value]:
@@ -222,7 +240,13 @@ def fill_(emit: FunctionBuilder, a: Value, value: Value) -> Value:
 
 
 @method_row
-def item(emit: FunctionBuilder, a: Value) -> Value:
+def item(emit: FunctionBuilder, a: Value, *args: Value) -> Value:
+    from .views import flattened_array  # which copies arrays
+
+    if len(args) == 1:
+        return element_of(emit, flattened_array(emit, a), args[0])
+    if args:
+        return element_of(emit, a, args)
     inner = lazy(emit, in_memory(emit, a))
     for length in inner.shape:
         require(emit, emit.operation(operator.eq, length, Known(1)), "item of several elements")

@@ -177,7 +177,7 @@ def _size(emit: FunctionBuilder, array: Array | Lazy) -> Value:
 METHODS = frozenset((
     "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "conjugate", "copy",
     "cumprod", "cumsum", "diagonal", "dot", "fill", "nonzero", "ptp", "repeat", "round", "swapaxes",
-    "take", "trace",
+    "take", "trace", "squeeze", "put", "compress", "partition",
     "flatten", "item", "max", "mean", "min", "prod", "ravel", "reshape", "sort", "std", "sum",
     "transpose", "var",
 ))  # fmt: skip

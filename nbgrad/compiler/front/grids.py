@@ -1,5 +1,6 @@
 """Grids of coordinates, and the objects of NumPy that make arrays of slices."""
 
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from .creation import copy as copy_of
 from .elementwise import dtype_of_elements
 from .emit import FunctionBuilder
 from .rearranging import column_stack, concatenate, stack
+from .refusals import described
 from .strided import repeated
 from .syntax import Unsupported
 from .tuples import is_tuple
@@ -96,6 +98,18 @@ def indices(emit: FunctionBuilder, dimensions: Value, sparse: Value = KNOWN_FALS
     if known_of(sparse, "`sparse`"):
         return _grids(emit, each, False, True, False)
     return stack(emit, _grids(emit, each, False, False, False))
+
+
+@function_row(np.unravel_index)
+def unravel_index(emit: FunctionBuilder, indices: Value, shape: Value) -> Value:
+    """The indices of one element."""
+    if is_array(indices):
+        raise Unsupported(described(np.unravel_index))
+    found: list[Value] = []
+    for length in reversed(shape_from(emit, shape)):
+        found.append(emit.operation(operator.mod, indices, length))
+        indices = emit.operation(operator.floordiv, indices, length)
+    return tuple(found[::-1])
 
 
 def _parts(emit: FunctionBuilder, index: Value) -> list[Value]:

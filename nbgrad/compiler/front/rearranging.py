@@ -42,7 +42,7 @@ from .views import flattened_array, reshaped, transposed
 
 __all__ = ["concatenate"]
 
-_LEFT, _BY_ROWS = Known("left"), Known("C")
+_LEFT, _BY_ROWS, _LAST = Known("left"), Known("C"), Known(-1)
 
 # -- joining --------------------------------------------------------------------------------------
 
@@ -289,9 +289,13 @@ def sort(emit: FunctionBuilder, a: Value) -> Value:
 
 
 @method_row
-def sort_(emit: FunctionBuilder, a: Value) -> Value:
-    assert isinstance(a, Array)
-    assign(emit, a, in_memory(emit, sort(emit, a)))
+def sort_(emit: FunctionBuilder, a: Value, axis: Value = _LAST) -> Value:
+    from .calls import call  # which calls functions of arrays
+
+    if not isinstance(a, Array):
+        raise Unsupported("sort of an array that has no name")
+    rows = sort(emit, a) if len(a.shape) == 1 else call(emit, np.sort, (a,), {"axis": axis})
+    assign(emit, a, in_memory(emit, rows))
     return Known(None)
 
 

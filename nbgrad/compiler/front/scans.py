@@ -1,7 +1,9 @@
 """Norms, and functions that combine each element with those before it."""
 
+import math
 import operator
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from .elementwise import each_element
 from .emit import FunctionBuilder
 from .reductions import root, sum_, total_dtype
 from .syntax import Unsupported
-from .values import DOUBLE, Known, Value
+from .values import DOUBLE, KNOWN_0, Known, Value
 
 __all__ = ["norm"]
 
@@ -41,16 +43,46 @@ def _floats(emit: FunctionBuilder, x: Value) -> Value:
 
 @function_row(np.cumsum)
 def cumsum(emit: FunctionBuilder, a: Value, axis: "Value | None" = None) -> Value:
-    return _scan(emit, a, axis, operator.add, 0)
+    return _scan(emit, a, axis, partial(emit.operation, operator.add), 0)
 
 
 @function_row(np.cumprod)
 def cumprod(emit: FunctionBuilder, a: Value, axis: "Value | None" = None) -> Value:
-    return _scan(emit, a, axis, operator.mul, 1)
+    return _scan(emit, a, axis, partial(emit.operation, operator.mul), 1)
+
+
+@function_row(np.add.accumulate)
+def accumulated(emit: FunctionBuilder, array: Value, axis: Value = KNOWN_0) -> Value:
+    return _scan(emit, array, axis, partial(emit.operation, operator.add), 0)
+
+
+@function_row(np.multiply.accumulate)
+def multiplied(emit: FunctionBuilder, array: Value, axis: Value = KNOWN_0) -> Value:
+    return _scan(emit, array, axis, partial(emit.operation, operator.mul), 1)
+
+
+@function_row(np.maximum.accumulate)
+def highest(emit: FunctionBuilder, array: Value, axis: Value = KNOWN_0) -> Value:
+    return _extreme(emit, array, axis, np.maximum, -math.inf)
+
+
+@function_row(np.minimum.accumulate)
+def lowest(emit: FunctionBuilder, array: Value, axis: Value = KNOWN_0) -> Value:
+    return _extreme(emit, array, axis, np.minimum, math.inf)
+
+
+def _extreme(
+    emit: FunctionBuilder, array: Value, axis: Value, function: np.ufunc, start: float
+) -> Value:
+    from .calls import call  # which calls functions of arrays
+
+    if lazy(emit, array).dtype.kind != "f":
+        raise Unsupported(f"np.{function.__name__}.accumulate of integers")
+    return _scan(emit, array, axis, lambda x, y: call(emit, function, (x, y)), start)
 
 
 def _scan(
-    emit: FunctionBuilder, a: Value, axis: "Value | None", join: Callable, start: int
+    emit: FunctionBuilder, a: Value, axis: "Value | None", join: Callable, start: float
 ) -> Value:
     """Combine each element with those before it."""
     value = lazy(emit, a)
@@ -67,7 +99,7 @@ def _scan(
         total = emit.accumulator(Known(start), dtype)
         with nest(emit, value.shape[where : where + 1]) as (i,):
             at = [*outer[:where], i, *outer[where:]]
-            now = emit.settled(emit.operation(join, total, emit.cast(value.element(at), dtype)))
+            now = emit.settled(join(total, emit.cast(value.element(at), dtype)))
             emit.accumulate(total, now)
             emit.store(found.place, position_of(emit, strides, at), now)
     return found

@@ -71,11 +71,27 @@ def _definition(code: CodeType, modules: tuple[str, ...]) -> Definition:
             f"{code.co_name}: install nbgrad with its .py files (with PyInstaller, set "
             "module_collection_mode={'nbgrad': 'py'}), and restart Python if they have changed"
         )
+    tree = _Entered().visit(tree)
     options = tree.args
     if options.kwarg:
         raise Unsupported(f"{code.co_name}: a parameter **{options.kwarg.arg}")
     names = Names(tree)
     return Definition(tree, names.steady, not names.returns or names.returns == [tree.body[-1]])
+
+
+class _Entered(ast.NodeTransformer):
+    """Puts statements in place of `with np.errstate(...):` around them: compiled code does not
+    warn."""
+
+    def visit(self, node: ast.AST) -> Any:
+        return node if isinstance(node, ast.expr) else super().visit(node)
+
+    def visit_With(self, node: ast.With) -> Any:
+        self.generic_visit(node)
+        calls = [x.context_expr for x in node.items if x.optional_vars is None]
+        functions = [getattr(x, "func", None) for x in calls]
+        is_silent = [getattr(x, "attr", getattr(x, "id", "")) == "errstate" for x in functions]
+        return node.body if len(calls) == len(node.items) and all(is_silent) else node
 
 
 def _found(code: CodeType, modules: tuple[str, ...]) -> ast.FunctionDef | None:

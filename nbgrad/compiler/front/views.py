@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from .arrays import (
     count_of,
@@ -18,7 +19,7 @@ from .elements import from_the_end, moved, product, row_strides
 from .emit import FunctionBuilder
 from .iteration import rounds
 from .syntax import Unsupported
-from .values import INT, KNOWN_0, KNOWN_1, Array, Known, Lazy, Number, Slice, Value
+from .values import BOOL, INT, KNOWN_0, KNOWN_1, Array, Known, Lazy, Number, Slice, Value
 
 __all__ = ["WHOLE", "flattened_array", "reshaped", "transposed", "view"]
 
@@ -200,11 +201,14 @@ def transposed(emit: FunctionBuilder, array: Value, axes: Sequence[int] | None =
 
 
 def reshaped(emit: FunctionBuilder, array: Value, shape: Sequence[Value]) -> Array:
-    """A contiguous array in another shape, without a copy."""
+    """An array in another shape: a view, or, of several axes that are not contiguous, a copy in one
+    axis, where it is one in NumPy."""
     array = in_memory(emit, array)
     assert isinstance(array, Array)
-    if array.strides is not None:
-        raise Unsupported("reshape of an array that is not contiguous: copy it first")
+    if array.strides is not None and len(array.shape) > 1:
+        if len(shape) != 1:
+            raise Unsupported("reshape of an array that is not contiguous: copy it first")
+        array = _copied(emit, array)
     size = count_of(emit, array.shape)
     free = [i for i, x in enumerate(shape) if isinstance(x, Known) and x.value == -1]
     known = [emit.typed(emit.settled(x)) for i, x in enumerate(shape) if i not in free]
@@ -220,7 +224,34 @@ def reshaped(emit: FunctionBuilder, array: Value, shape: Sequence[Value]) -> Arr
         require(emit, emit.operation(operator.eq, one, other), message)
     lengths = [Number(x.operand, INT, True) for x in lengths]
     place = array.place if len(array.shape) < 2 else replace(array.place, flat=True)
-    return Array(place, tuple(lengths), None, array.mutable)
+    found = Array(place, tuple(lengths), None, array.mutable)
+    if array.strides is None:
+        return found
+    strides = [product(emit, x, array.strides[0]) for x in row_strides(emit, found)]
+    return replace(found, strides=tuple(map(emit.typed, strides)))
+
+
+def _copied(emit: FunctionBuilder, array: Array) -> Array:
+    """A copy for a reshape to one axis, which is a view where the elements are at equal distances:
+    such an array is refused when the function runs."""
+    strides = row_strides(emit, array)
+    gaps: list[Number] = []
+    for i in range(len(strides) - 1):
+        length = array.shape[i + 1]
+        least = emit.extreme(min, [array.shape[i], length])
+        near = product(emit, strides[i + 1], length)
+        apart = emit.truth(emit.operation(operator.ne, strides[i], near))
+        several = emit.truth(emit.operation(operator.gt, least, KNOWN_1))
+        gaps.append(emit.applied("and", [apart, several], BOOL))
+    any_gap = reduce(lambda x, y: emit.applied("or", [x, y], BOOL), gaps)
+    require(
+        emit,
+        any_gap,
+        "reshape of an array that is not contiguous, and may be a view: copy it first",
+    )
+    copy = fresh(emit, array.shape, array.place.dtype)
+    fill(emit, copy, lazy(emit, array))
+    return copy
 
 
 def flattened_array(emit: FunctionBuilder, array: Value) -> Array:

@@ -202,7 +202,11 @@ class Array:
     def _at(self, at: Any) -> Any:
         """A key for `numbers`. Raises IndexError for an index outside."""
         tick()
-        keys = at if isinstance(at, tuple) else (at,)
+        keys = at if isinstance(at, (tuple, list)) else (at,)
+        if isinstance(at, list):
+            if not all(-len(self) <= i < len(self) for i in at):
+                raise IndexError(f"{at} of {len(self)}")
+            return at
         if isinstance(at, Array):
             plain = at.numbers.astype(bool if at.kind == "b" else int)
             if at.kind != "b" and not ((plain >= -len(self)) & (plain < len(self))).all():
@@ -292,6 +296,10 @@ class DualArrays:
     def zeros_like(x: Array) -> Array:
         is_single = x.kind == "single"
         return Array.of(x.shape, [Dual(0.0, 0.0, is_single) for _ in x.elements], x.kind)
+
+    @staticmethod
+    def diagonal(x: Array) -> Array:
+        return Array(x.numbers.diagonal(), x.kind)
 
     @staticmethod
     def sum(x: Array) -> Any:

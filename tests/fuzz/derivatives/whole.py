@@ -38,6 +38,7 @@ class _Whole(_Draw):
         names = (*drawing.FLOATS, *drawing.INTS, *drawing.BOOLS)
         body = [f"{name} = {self._start(name)}" for name in names]
         body += [f"{name} = {self._one(_STARTS)}" for name in "vz"]
+        body += ["q = np.zeros(0)", "d = np.diagonal(m)"]
         body += [f"u = {self._shorter()}", f"row = {self._one(('m[0]', 'm[-1]', '1.0 * m[1]'))}"]
         self._lines_names = "abwvz"
         self._given = set(names)
@@ -59,6 +60,8 @@ class _Whole(_Draw):
         if not self._is_whole or self._rng.random() > 0.35:
             return super()._statement(depth)
         x, y = self._name(), self._name()
+        if self._rng.random() < 0.15:
+            return self._of_several_lengths(x)
         forms = (
             f"{x}[:] = {self._vector()}", f"{x}[:] = {self._vector()}", f"{x} += {self._vector()}",
             f"{x} *= {self._vector(1)}", f"{x} -= {y}", "v, z = z, v", "v, z = z, v",
@@ -73,9 +76,21 @@ class _Whole(_Draw):
             f"f0 = np.sum({self._vector()})", f"f0 = {x}.sum()", "f2 = np.sum(m)",
             f"f1 = np.sum(u * {self._shorter()})", f"a, b = b, {self._one('aa')}", f"{x}[:] = 0.0",
             f"{x}[k] = {self._vector(1)}" if self._rng.random() < 0.3 else f"v = {x}[k]",
+            f"f1 = np.sum({x}[[0, -1]] * {y}[[-1, 0]])", f"{x}[[0, -1]] = {y}[[-1, 0]]",
+            "f2 = np.sum(d * d)", f"{self._one('vz')} = {x}[[0, -1]]",
             f"{x}[{y} > 0.0] = 0.25" if self._rng.random() < 0.3 else f"v = np.maximum({x}, {y})",
         )  # fmt: skip
         return [self._one(forms)]
+
+    def _of_several_lengths(self, x: str) -> list[str]:
+        """An array that has no elements in one branch."""
+        lines = [
+            f"if {self._expression('b', 1)}:", f"    q = {self._vector()}", "else:",
+            "    q = np.zeros(0)", f"f0 += np.sum(q * {self._filled('{d}', 1)})",
+        ]  # fmt: skip
+        if self._rng.random() < 0.5:
+            lines = [f"if {x}[0] < 0.7:", *(f"    {line}" for line in lines)]
+        return lines
 
     def _name(self) -> str:
         return self._one(self._lines_names)
