@@ -58,7 +58,8 @@ def refused(message: str, kind: Kind = UntrackedError, *, noted: bool = True) ->
     total.count += 1
     _refusals.number, _refusals.kind, _refusals.message = total.count, kind, message
     notes = _refusals.noted
-    if noted and len(notes) < _MOST and modes.innermost() is not None:
+    if noted and modes.innermost() is not None:
+        del notes[: max(0, len(notes) + 1 - _MOST)]  # perhaps of code that has ended
         notes.append(_Note(total.count, kind, message, calling_line()))
     return kind(message)
 

@@ -35,6 +35,13 @@ np.copyto(y, x * x, where=M)
 np.copyto(y, 1.5, where=M)
 np.put_along_axis(y, np.array([[0], [2], [1], [3]]), 1.5, 1)
 np.fill_diagonal(y, x[0])
+m = y[:, 0] > 1.5; y[m] = x[0] ** 2
+m = y[:, 0] > 1.5; y[m] = x[m, :1]
+m = y[:, 0] > 1.5; y[m, 1:] *= 2.0
+np.add.at(y, np.array([0, 0, 1]), x[:3] ** 2)
+np.subtract.at(y, (np.array([0, 0]), np.array([1, 1])), y[2, 2])
+np.multiply.at(y, [0, 0], x[1])
+np.maximum.at(y, np.array([0, 2]), x[1] * 3.0)
 """
 INDICES = """
 b = y[[0, 2]]
@@ -131,6 +138,20 @@ def test_arrays_of_several_lengths_in_branches_of_branches(start):
     wanted, expected = nbgrad.value_and_grad(branches)(x)
     assert value == pytest.approx(wanted, rel=1e-14)
     np.testing.assert_allclose(slope, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_values_for_a_mask_are_counted(count):
+    @nbgrad.njit
+    def given(x, values):
+        x = x.copy()
+        x[x > 1.0] = values
+        return x.sum()
+
+    x = np.arange(6.0) + 0.5
+    with pytest.raises(ValueError, match="as many rows of values"):
+        nbgrad.grad(given)(x, np.ones(count))
+    np.testing.assert_array_equal(nbgrad.grad(given, 1)(x, np.ones(5)), np.ones(5))
 
 
 def test_read_only_views_refuse_writes():

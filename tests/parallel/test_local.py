@@ -123,7 +123,7 @@ def test_what_is_sent_is_kept_and_compiles_once():
 def test_a_dead_process_is_an_error_that_names_its_shard(tmp_path):
     with parallel.value_and_grad(mean_loss, "processes", workers=1, compile=False) as vg:
         shards = [Loader(3, 0), DiesOnce(tmp_path / "mark", 1), Loader(3, 2)]
-        with pytest.raises(nbgrad.WorkerError, match=r"of 3 there is no result of shard 1, 2\."):
+        with pytest.raises(nbgrad.WorkerError, match=r"of 3 there is no result of shard 1(, 2)?\."):
             vg(PARAMS, shards)
         require_right(vg(PARAMS, shards))  # by new processes
 

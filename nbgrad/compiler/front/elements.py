@@ -97,6 +97,8 @@ def _is_element(emit: FunctionBuilder, array: Array | Lazy, index: Value) -> boo
 
 def position(emit: FunctionBuilder, index: Value) -> Affine:
     """An integer as a position."""
+    if isinstance(index, Known) and type(index.value) is bool:
+        raise Unsupported("a bool as an index")
     if isinstance(index, Known) and index.is_python_number and isinstance(index.value, int):
         return Affine(int(index.value), ())
     number = emit.typed(index)

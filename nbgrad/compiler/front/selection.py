@@ -3,6 +3,8 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +15,11 @@ from .arrays import (
     fill,
     fresh,
     in_memory,
+    is_one,
     lazy,
     nest,
     position_of,
+    require,
     require_same,
     shape_of,
 )
@@ -23,7 +27,7 @@ from .elements import from_the_end, position, row_strides
 from .emit import FunctionBuilder
 from .syntax import Unsupported
 from .tuples import is_tuple
-from .values import BOOL, INT, Array, Known, Lazy, List, Number, Slice, Value, whole
+from .values import BOOL, INT, KNOWN_0, Array, Known, Lazy, List, Number, Slice, Value, whole
 from .views import WHOLE, view
 
 __all__ = ["part", "places_of", "set_part"]
@@ -70,6 +74,8 @@ def _full(emit: FunctionBuilder, array: Array, index: Value) -> list[Value]:
     given: list[Value] = [index]
     if isinstance(index, tuple) and not isinstance(index, List):
         given = list(index)
+    if any(isinstance(x, Known) and isinstance(x.value, bool) for x in given):
+        raise Unsupported("a bool as an index")
     given = [FUNCTIONS[np.array](emit, x) if is_tuple(x) else x for x in given]
     indices: list[Value] = []
     taken = sum(_axes(each) for each in given)
@@ -227,13 +233,7 @@ def _masked(emit: FunctionBuilder, array: Array, given: Value) -> Value:
 
         shape = (*places.shape, *array.shape[1:])
         return Lazy(shape, array.place.dtype, element, ((array, False),), cheap=True)
-    total = emit.accumulator(Known(0), INT)
-    with nest(emit, mask.shape) as at:
-        emit.accumulate(
-            total, emit.operation(operator.add, total, emit.cast(mask.element(at), INT))
-        )
-    count = emit.settled(total)
-    assert isinstance(count, Number)
+    count = _count(emit, mask)
     rest = array.shape[rank:]
     found = fresh(emit, (Number(count.operand, INT, True), *rest), array.place.dtype)
     source = lazy(emit, array)
@@ -255,16 +255,63 @@ def _set_masked(emit: FunctionBuilder, array: Array, mask: Value, value: Value) 
     if not array.mutable:
         raise Unsupported("assignment to an element of an array that is read-only")
     emit.writes.note(array.place.buffer)
-    value = _apart(emit, value, array)
     bits, rank = _mask(emit, array, mask)
-    if rank != len(array.shape) or len(shape_of(value)) > 1:
-        raise Unsupported("assignment by a mask of fewer axes: use a loop")
-    given, strides = lazy(emit, value), row_strides(emit, array)
+    rest, strides = array.shape[rank:], row_strides(emit, array)
+    given = lazy(emit, _apart(emit, value, array))
+    by_rows = len(given.shape) > len(rest)
+    _, (given,) = broadcast(emit, [given], (*given.shape[:1], *rest) if by_rows else rest)
+    several = by_rows and not is_one(given.shape[0])
+    if several:
+        require(
+            emit, emit.operation(operator.eq, _count(emit, bits), given.shape[0]),
+            "as many rows of values as the mask has true elements are needed",
+        )  # fmt: skip
     here = emit.accumulator(Known(0), INT)
     with nest(emit, bits.shape) as at:
         with emit.block() as then:
             row = emit.settled(here)
-            element = given.element([row] if given.shape else [])
-            emit.store(array.place, position_of(emit, strides, at), element)
+            with nest(emit, rest) as inner:
+                where = [row if several else KNOWN_0, *inner] if by_rows else inner
+                place = position_of(emit, strides, [*at, *inner])
+                emit.store(array.place, place, given.element(where))
             emit.accumulate(here, emit.operation(operator.add, row, Known(1)))
         emit.branch(emit.truth(bits.element(at)), then, [])
+
+
+def _count(emit: FunctionBuilder, mask: Lazy) -> Number:
+    """The number of true elements."""
+    total = emit.accumulator(KNOWN_0, INT)
+    with nest(emit, mask.shape) as at:
+        one = emit.cast(mask.element(at), INT)
+        emit.accumulate(total, emit.operation(operator.add, total, one))
+    return emit.typed(emit.settled(total))
+
+
+def _set_by(
+    function: Any, emit: FunctionBuilder, array: Value, indices: Value, value: Value
+) -> Value:
+    """`np.add.at(array, indices, value)` and its kin: each element once for each of its indices."""
+    from .calls import call  # which calls functions of arrays
+
+    index = _full(emit, array, indices) if isinstance(array, Array) else []
+    if not isinstance(array, Array) or not any(isinstance(x, (Array, Lazy)) for x in index):
+        raise Unsupported(f"np.{function.__name__}.at of such arguments")
+    if not array.mutable or _mask_of(index) is not None:
+        raise Unsupported(f"np.{function.__name__}.at of a read-only array, or by a mask")
+    emit.writes.note(array.place.buffer)
+    gathered = _Gathered(emit, array, index)
+    given = lazy(emit, _apart(emit, value, array))
+    _, (given,) = broadcast(emit, [given], gathered.shape)
+    strides, place = row_strides(emit, gathered.array), gathered.array.place
+    with nest(emit, gathered.shape) as at:
+        where = position_of(emit, strides, gathered.at(emit, at))
+        each = given.element(at)
+        if function is np.add:
+            emit.add_to(place, where, emit.cast(each, place.dtype))
+        else:
+            emit.store(place, where, call(emit, function, (emit.load(place, where), each)))
+    return Known(None)
+
+
+for _ufunc in (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.power):
+    FUNCTIONS[_ufunc.at] = partial(_set_by, _ufunc)

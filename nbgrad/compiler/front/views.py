@@ -261,7 +261,8 @@ def flattened_array(emit: FunctionBuilder, array: Value) -> Array:
         fill(emit, copy, lazy(emit, array))
         array = copy
     array = in_memory(emit, array)
-    assert isinstance(array, Array)
+    if not isinstance(array, Array):
+        raise Unsupported("the elements of a number")
     size = emit.typed(count_of(emit, array.shape))
     place = array.place if len(array.shape) < 2 else replace(array.place, flat=True)
     return Array(place, (Number(size.operand, INT, True),), None, array.mutable)
