@@ -56,12 +56,10 @@ class Kernel:
         copies = self.copies()
         with np.errstate(all="ignore"):
             returned = self.plain(*copies)
-        self.written = [
-            i
-            for i in self.wrt
-            if self.names[i] in info["output_args"]
-            or not np.array_equal(copies[i], self.given[i], equal_nan=True)
-        ]  # fmt: skip
+        changed = [
+            i for i in self.wrt if not np.array_equal(copies[i], self.given[i], equal_nan=True)
+        ]
+        self.written = changed or [i for i in self.wrt if self.names[i] in info["output_args"]]
         self.returned = returned if isinstance(returned, tuple | list) else [returned]
 
     def copies(self, of: Sequence[int] | None = None) -> list:
