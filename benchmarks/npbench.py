@@ -128,7 +128,7 @@ def times(calls: list[Callable[[], Any]]) -> list[float]:
 
 
 def difference(ours: tuple, theirs: tuple) -> str:
-    """What is not the same up to roundings; JAX's gradients are conjugates."""
+    """A note on the first difference beyond rounding; JAX's gradients are conjugates."""
     if not np.isclose(ours[0], theirs[0], rtol=1e-3):
         return f"  values: {ours[0]:.6g}, {theirs[0]:.6g}"
     for a, b in zip(ours[1], map(np.conj, theirs[1]), strict=True):

@@ -67,8 +67,8 @@ def factor_pulled_back(x, out, count, n):
 
 @device
 def _pull_back_block(a, out, first, last, n):
-    """What some columns of the factor add to the cotangents of those before them, and of what
-    these columns were computed from."""
+    """Replace the cotangents of some columns of the factor by those of the matrix, and add to the
+    cotangents of the columns before them."""
     size, corner = last - first, first * n + first
     for i in range(last, n):
         _divide(shift(out, i * n + first), shift(a, corner), size, n)

@@ -53,7 +53,7 @@ SPARE = (ctypes.c_int64 * 3)()
 """The address of the block of memory that machine code keeps, the bytes that it may have, and those
 that it has."""
 on_trim: list[Callable[[], None]] = []
-"""What `trim` calls first."""
+"""Functions that `trim` calls first."""
 _large: list[np.ndarray] = []  # the latest last
 _lock = threading.Lock()
 

@@ -20,7 +20,6 @@ b = y.reshape(2, 2, 4).diagonal(-1, 1, 2); y[2] *= y[0]
 b = np.linalg.diagonal(y[None], offset=-2); y[3, 1] *= 5.0
 b = np.lib.stride_tricks.sliding_window_view(y, (2, 3)); y[1] *= y[0]
 b = np.lib.stride_tricks.sliding_window_view(y, n - 2, axis=1); y[1] *= y[0]
-b = np.lib.stride_tricks.sliding_window_view(y, 2, 0, writeable=True); b[0, 0, 1] *= 3.0
 b = np.einsum('ii->i', y); b[:2] = x[0, :2] ** 2; y[3, 3] *= 2.0
 b = np.einsum('ij->ji', y); y[0, 2] *= 5.0
 b = np.asarray(y); b[0] *= x[1]

@@ -179,7 +179,7 @@ def asarray(emit: FunctionBuilder, a: Value, dtype: "Value | None" = None) -> Va
 
 @function_row(np.asfortranarray)
 def asfortranarray(emit: FunctionBuilder, a: Value, dtype: "Value | None" = None) -> Value:
-    """Elements are in the order of rows in this house; that of one axis is the same."""
+    """A copy in C order, as all arrays here; an array of one axis is itself."""
     found = asarray(emit, a, dtype)
     is_same = isinstance(found, Array) and found.strides is None and len(found.shape) < 2
     return found if is_same else copy(emit, found)

@@ -246,7 +246,7 @@ def attribute(emit: FunctionBuilder, holder: Value, name: str) -> Value:
 
 
 def _maker(holder: Any) -> Callable[..., Value] | None:
-    """What writes the array that an object such as `np.r_` gives for an index."""
+    """The function that writes `np.r_[...]` and its kin; None for other objects."""
     from .array_table import FUNCTIONS  # of arrays, which have elements
 
     return FUNCTIONS.get(holder) if type(holder).__module__.startswith("numpy.lib") else None

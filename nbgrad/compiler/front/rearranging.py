@@ -299,6 +299,16 @@ def sort_(emit: FunctionBuilder, a: Value, axis: Value = _LAST) -> Value:
     return Known(None)
 
 
+@method_row
+def partition_(emit: FunctionBuilder, a: Value, kth: Value, axis: Value = _LAST) -> Value:
+    from .calls import call  # which calls functions of arrays
+
+    if not isinstance(a, Array):
+        raise Unsupported("partition of an array that has no name")
+    assign(emit, a, in_memory(emit, call(emit, np.partition, (a, kth), {"axis": axis})))
+    return Known(None)
+
+
 @function_row(np.searchsorted)
 def searchsorted(emit: FunctionBuilder, a: Value, v: Value, side: Value = _LEFT) -> Value:
     kind = known_of(side, "the side of np.searchsorted")

@@ -303,6 +303,8 @@ def _set_by(
     given = lazy(emit, _apart(emit, value, array))
     _, (given,) = broadcast(emit, [given], gathered.shape)
     strides, place = row_strides(emit, gathered.array), gathered.array.place
+    if not np.can_cast(given.dtype, place.dtype, "same_kind"):
+        raise Unsupported(f"np.{function.__name__}.at of {given.dtype} into {place.dtype}")
     with nest(emit, gathered.shape) as at:
         where = position_of(emit, strides, gathered.at(emit, at))
         each = given.element(at)

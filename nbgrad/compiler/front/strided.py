@@ -134,6 +134,7 @@ def sliding_window_view(
     emit: FunctionBuilder, x: Value, window_shape: Value, axis: "Value | None" = None,
     subok: Value = KNOWN_FALSE, writeable: Value = KNOWN_FALSE,
 ) -> Value:  # fmt: skip
+    """Windows that cannot be written to, as those of tracked arrays: they overlap."""
     array, strides = _strided(emit, x)
     rank, windows = len(array.shape), shape_from(emit, window_shape)
     along = known_of(axis, "an axis")
@@ -148,5 +149,5 @@ def sliding_window_view(
         shape[place] = Number(emit.typed(count).operand, INT, True)
     return Array(
         array.place, (*shape, *windows), (*strides, *(strides[place] for place in axes)),
-        array.mutable and bool(known_of(writeable, "`writeable`")),
+        False,
     )  # fmt: skip
