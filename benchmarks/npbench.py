@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
+import jax  # pyright: ignore[reportMissingImports]
 import numpy as np
 
 import nbgrad
